@@ -246,7 +246,7 @@ fuzz: ## Run each fuzz target for FUZZTIME (default 30s)
 
 BENCH ?=
 .PHONY: bench
-bench: ## Compare usher with the floor and write docs/performance.md
+bench: ## Compare usher with a baseline and write docs/performance.md
 	$(GO) build -o $(BIN)/ ./cmd/... ./test/bench
 	@assets=$(ASSETS); KUBEBUILDER_ASSETS=$$assets $(BIN)/bench $(BENCH)
 

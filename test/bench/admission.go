@@ -23,7 +23,7 @@ func ways() []way {
 	off := map[string]string{"policy.usher.dev/enforce": "off", "policy.usher.dev/warn": "off"}
 	return []way{
 		{"no webhook", "none", off, ""},
-		{"the floor, constant patch", "floor", off, ""},
+		{"the baseline, constant patch", "baseline", off, ""},
 		{"usher injects", "injects", off, "true"},
 		{"usher injects, and judges by the rules", "judges", nil, "true"},
 		{"MutatingAdmissionPolicy", "policy", off, ""},
@@ -62,7 +62,7 @@ func admission(ctx context.Context, b *bench) (section, error) {
 	}
 	var text string
 	for _, dryRun := range []bool{true, false} {
-		t := table{head: []string{"pods created, one at a time", "p50 ms", "p99 ms", "added at p50", "of the floor's addition", "added at p99", "API server CPU ms", "added", "of the floor's addition"}}
+		t := table{head: []string{"pods created, one at a time", "p50 ms", "p99 ms", "added at p50", "of the baseline's addition", "added at p99", "API server CPU ms", "added", "of the baseline's addition"}}
 		if dryRun {
 			t.head[0] = "the same with dry-run"
 		}
@@ -167,26 +167,26 @@ func (b *bench) creation(ctx context.Context, seed map[string]any, w way, option
 	return took, err
 }
 
-// prepare creates the namespaces, the floor's webhook and the policies, and
+// prepare creates the namespaces, the baseline's webhook and the policies, and
 // waits until each way works.
 func (b *bench) prepare(ctx context.Context) error {
-	authority, err := os.ReadFile(filepath.Join(b.folder, "floor.crt"))
+	authority, err := os.ReadFile(filepath.Join(b.folder, "baseline.crt"))
 	if err != nil {
 		return err
 	}
-	none, url, policy := admissionregistrationv1.SideEffectClassNone, "https://"+b.floor.address+"/patch", admissionregistrationv1.Fail
+	none, url, policy := admissionregistrationv1.SideEffectClassNone, "https://"+b.baseline.address+"/patch", admissionregistrationv1.Fail
 	selector := func(namespace string) *metav1.LabelSelector {
 		return &metav1.LabelSelector{MatchLabels: map[string]string{"kubernetes.io/metadata.name": namespace}}
 	}
 	configuration := &admissionregistrationv1.MutatingWebhookConfiguration{
-		ObjectMeta: metav1.ObjectMeta{Name: "floor"},
+		ObjectMeta: metav1.ObjectMeta{Name: "baseline"},
 		Webhooks: []admissionregistrationv1.MutatingWebhook{{
-			Name: "floor.bench.usher.dev", ClientConfig: admissionregistrationv1.WebhookClientConfig{URL: &url, CABundle: authority},
+			Name: "baseline.bench.usher.dev", ClientConfig: admissionregistrationv1.WebhookClientConfig{URL: &url, CABundle: authority},
 			Rules: []admissionregistrationv1.RuleWithOperations{{
 				Operations: []admissionregistrationv1.OperationType{admissionregistrationv1.Create},
 				Rule:       admissionregistrationv1.Rule{APIGroups: []string{""}, APIVersions: []string{"v1"}, Resources: []string{"pods"}},
 			}},
-			NamespaceSelector: selector("floor"), SideEffects: &none, FailurePolicy: &policy, AdmissionReviewVersions: []string{"v1"},
+			NamespaceSelector: selector("baseline"), SideEffects: &none, FailurePolicy: &policy, AdmissionReviewVersions: []string{"v1"},
 		}},
 	}
 	if _, err := b.clients.AdmissionregistrationV1().MutatingWebhookConfigurations().Create(ctx, configuration, metav1.CreateOptions{}); err != nil {

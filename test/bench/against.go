@@ -106,24 +106,24 @@ func other(ctx context.Context, against, folder string) (string, error) {
 // against measures the processor time of a review in today's program and in the
 // others, in turns, and prints a table.
 func (b *bench) against(ctx context.Context, d duel) error {
-	t := table{head: []string{"CPU of a review, ms", "bytes", "at once", "floor", "today", "of the floor's"}}
+	t := table{head: []string{"CPU of a review, ms", "bytes", "at once", "baseline", "today", "of the baseline's"}}
 	for _, p := range d.others {
-		t.head = append(t.head, p.name, "of the floor's", "today's of "+p.name+"'s", "rounds")
+		t.head = append(t.head, p.name, "of the baseline's", "today's of "+p.name+"'s", "rounds")
 	}
 	for _, w := range d.works {
-		spent, err := b.race(ctx, w, 2, append([]*process{b.floor, b.usher}, d.others...))
+		spent, err := b.race(ctx, w, 2, append([]*process{b.baseline, b.usher}, d.others...))
 		if err != nil {
 			return fmt.Errorf("%s: %w", w.name, err)
 		}
-		floor, today := spent[0], spent[1]
-		row := []string{w.name, sizes(w.bodies), fmt.Sprint(w.atOnce), milliseconds(floor), milliseconds(today), times(today, floor)}
+		baseline, today := spent[0], spent[1]
+		row := []string{w.name, sizes(w.bodies), fmt.Sprint(w.atOnce), milliseconds(baseline), milliseconds(today), times(today, baseline)}
 		for _, other := range spent[2:] {
 			if other == nil {
 				row = append(row, "–", "–", "–", "–")
 				continue
 			}
 			ratios := slices.Sorted(slices.Values(quotients(today, other)))
-			row = append(row, milliseconds(other), times(other, floor), fmt.Sprintf("%.3f", median(ratios)), fmt.Sprintf("%.3f–%.3f", ratios[0], ratios[len(ratios)-1]))
+			row = append(row, milliseconds(other), times(other, baseline), fmt.Sprintf("%.3f", median(ratios)), fmt.Sprintf("%.3f–%.3f", ratios[0], ratios[len(ratios)-1]))
 		}
 		t.add(row...)
 		fmt.Fprintln(os.Stderr, row)

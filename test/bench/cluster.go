@@ -30,10 +30,10 @@ type bench struct {
 }
 
 // A pair is the two servers that are compared.
-type pair struct{ floor, usher *process }
+type pair struct{ baseline, usher *process }
 
 func (p pair) stop() {
-	for _, process := range []*process{p.floor, p.usher} {
+	for _, process := range []*process{p.baseline, p.usher} {
 		if process != nil {
 			process.stop()
 		}
@@ -87,7 +87,7 @@ func (b *bench) template(ctx context.Context, name string) error {
 	return err
 }
 
-// servers starts the floor, and usher as its Deployment does.
+// servers starts the baseline, and usher as its Deployment does.
 func (b *bench) servers(ctx context.Context) (p pair, err error) {
 	defer func() {
 		if err != nil {
@@ -102,7 +102,7 @@ func (b *bench) servers(ctx context.Context) (p pair, err error) {
 	if err != nil {
 		return p, err
 	}
-	if p.floor, err = startProcess(ctx, "floor", address, b.folder, nil, self, "floor", address, b.folder); err != nil {
+	if p.baseline, err = startProcess(ctx, "baseline", address, b.folder, nil, self, "baseline", address, b.folder); err != nil {
 		return p, err
 	}
 	p.usher, err = b.startUsher(ctx, "usher", b.server, filepath.Join(b.folder, "kubeconfig"))

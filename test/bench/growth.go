@@ -21,25 +21,24 @@ func growth(ctx context.Context, b *bench) (section, error) {
 	if err != nil {
 		return section{}, err
 	}
-	s := section{plots: map[string]plot{}}
 	var text strings.Builder
 	for _, g := range []struct {
-		name, of, path string
-		sizes          []int
-		body           func(context.Context, int) ([]byte, error)
+		of, path string
+		sizes    []int
+		body     func(context.Context, int) ([]byte, error)
 	}{
-		{"env", "environment variables", "/mutate", []int{3, 15, 150, 1500, 12000}, func(_ context.Context, n int) ([]byte, error) { return review(withEnv(seed, n), nil), nil }},
-		{"containers", "containers", "/mutate", []int{1, 10, 100}, func(_ context.Context, n int) ([]byte, error) { return review(withContainers(seed, n), nil), nil }},
-		{"templates", "templates in the cluster, one asked for", "/mutate", []int{1, 10, 100, 1000}, func(ctx context.Context, n int) ([]byte, error) { return review(seed, nil), b.templates(ctx, n) }},
-		{"namespaces", "namespaces", "/mutate", []int{10, 1000, 10000}, func(ctx context.Context, n int) ([]byte, error) { return review(seed, nil), b.namespaces(ctx, n) }},
-		{"deployments", "Deployments beside one, labels of their own", "/validate", neighbours, b.beside("own", `{"matchLabels":{"app":"web"}}`)},
-		{"shared", "Deployments beside one, a label shared by all", "/validate", neighbours, b.beside("shared", `{"matchLabels":{"app":"web","team":"one"}}`)},
-		{"overlapping", "Deployments beside one that selects all their pods", "/validate", neighbours, b.beside("overlapping", `{"matchLabels":{"team":"one"}}`)},
-		{"notin", "Deployments beside one that selects by NotIn and Exists", "/validate", neighbours,
+		{"environment variables", "/mutate", []int{3, 15, 150, 1500, 12000}, func(_ context.Context, n int) ([]byte, error) { return review(withEnv(seed, n), nil), nil }},
+		{"containers", "/mutate", []int{1, 10, 100}, func(_ context.Context, n int) ([]byte, error) { return review(withContainers(seed, n), nil), nil }},
+		{"templates in the cluster, one asked for", "/mutate", []int{1, 10, 100, 1000}, func(ctx context.Context, n int) ([]byte, error) { return review(seed, nil), b.templates(ctx, n) }},
+		{"namespaces", "/mutate", []int{10, 1000, 10000}, func(ctx context.Context, n int) ([]byte, error) { return review(seed, nil), b.namespaces(ctx, n) }},
+		{"Deployments beside one, labels of their own", "/validate", neighbours, b.beside("own", `{"matchLabels":{"app":"web"}}`)},
+		{"Deployments beside one, a label shared by all", "/validate", neighbours, b.beside("shared", `{"matchLabels":{"app":"web","team":"one"}}`)},
+		{"Deployments beside one that selects all their pods", "/validate", neighbours, b.beside("overlapping", `{"matchLabels":{"team":"one"}}`)},
+		{"Deployments beside one that selects by NotIn and Exists", "/validate", neighbours,
 			b.beside("notin", `{"matchExpressions":[{"key":"app","operator":"NotIn","values":["other"]},{"key":"web","operator":"Exists"}]}`)},
 	} {
-		t := table{head: []string{g.of, "bytes", "floor CPU ms", "usher CPU ms", "times the first"}}
-		floor, usher := series{name: "floor"}, series{name: "usher"}
+		t := table{head: []string{g.of, "bytes", "baseline CPU ms", "usher CPU ms", "times the first"}}
+		var first float64
 		for _, n := range g.sizes {
 			body, err := g.body(ctx, n)
 			if err != nil {
@@ -49,23 +48,21 @@ func growth(ctx context.Context, b *bench) (section, error) {
 			if err != nil {
 				return section{}, fmt.Errorf("%d %s: %w", n, g.of, err)
 			}
-			floor.x, floor.y = append(floor.x, float64(n)), append(floor.y, medianOf(c.floor, spent))
-			usher.x, usher.y = append(usher.x, float64(n)), append(usher.y, medianOf(c.usher, spent))
-			times := ""
-			if k := len(usher.y); k > 1 {
-				times = two(usher.y[k-1] / usher.y[0])
+			usher, times := medianOf(c.usher, spent), ""
+			if first == 0 {
+				first = usher
+			} else {
+				times = two(usher / first)
 			}
-			t.add(fmt.Sprint(n), fmt.Sprint(len(body)), two(medianOf(c.floor, spent)), two(medianOf(c.usher, spent)), times)
+			t.add(fmt.Sprint(n), fmt.Sprint(len(body)), two(medianOf(c.baseline, spent)), two(usher), times)
 		}
-		s.plots[g.name] = plot{title: "Processor time of a request against " + g.of, xName: g.of, yName: "ms", logarithmic: true, lines: []series{floor, usher}}
-		fmt.Fprintf(&text, "%s\n![%s](performance-%s.svg)\n\n", &t, g.of, g.name)
+		fmt.Fprintf(&text, "%s\n", &t)
 	}
 	rules, err := byLevel()
 	if err != nil {
 		return section{}, err
 	}
-	s.text = text.String() + rules
-	return s, nil
+	return section{text: text.String() + rules}, nil
 }
 
 // templates ensures that many templates, validated and loaded.
@@ -142,7 +139,6 @@ func filled(ctx context.Context, b *bench, most int) (section, error) {
 	}
 	body := review(seed, nil)
 	t := table{head: []string{"pods in the cluster", "usher at rest MiB", "usher's peak under load MiB", "usher CPU ms"}}
-	rest, peak := series{name: "at rest"}, series{name: "peak under load"}
 	for _, n := range []int{0, most / 10, most / 2, most} {
 		if err := b.pods(ctx, n); err != nil {
 			return section{}, err
@@ -162,14 +158,9 @@ func filled(ctx context.Context, b *bench, most int) (section, error) {
 		if err != nil {
 			return section{}, err
 		}
-		rest.x, rest.y = append(rest.x, float64(n)), append(rest.y, resident)
-		peak.x, peak.y = append(peak.x, float64(n)), append(peak.y, high)
 		t.add(fmt.Sprint(n), two(resident), two(high), two(medianOf(c.usher, spent)))
 	}
-	return section{
-		text:  replicas + "\n" + t.String() + "\n![Memory against pods](performance-memory.svg)\n",
-		plots: map[string]plot{"memory": {title: "Memory of a replica against pods in the cluster", xName: "pods", yName: "MiB", lines: []series{rest, peak}}},
-	}, nil
+	return section{text: replicas + "\n" + t.String()}, nil
 }
 
 // pods ensures that many pods.

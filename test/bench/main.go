@@ -1,4 +1,4 @@
-// Command bench compares usher with a floor: a TLS server that reads the body
+// Command bench compares usher with a baseline: a TLS server that reads the body
 // and echoes the uid. It writes the results to docs/performance.md. With -against
 // it compares usher with another build of itself; with -short it fails where a
 // review takes more processor time than in the previous release.
@@ -21,8 +21,8 @@ import (
 )
 
 func main() {
-	if len(os.Args) == 4 && os.Args[1] == "floor" {
-		exit(floorMain(os.Args[2], os.Args[3]))
+	if len(os.Args) == 4 && os.Args[1] == "baseline" {
+		exit(baselineMain(os.Args[2], os.Args[3]))
 	}
 	short := flag.Bool("short", false, "only compare the processor time of a review with the previous release's, and fail where it is more; writes nothing")
 	commandLine := flag.String("usher", "bin/usher", "usher's command line")
@@ -65,11 +65,8 @@ type part struct {
 	measure func(context.Context, *bench) (section, error)
 }
 
-// A section is the result of a part: Markdown, and plots by file name.
-type section struct {
-	text  string
-	plots map[string]plot
-}
+// A section is the result of a part, in Markdown.
+type section struct{ text string }
 
 func run(ctx context.Context, commandLine, server, only string, rounds, objects int, lasts time.Duration) error {
 	commandLine, err := filepath.Abs(commandLine)

@@ -90,9 +90,9 @@ func round(ctx context.Context, p *process, c *http.Client, path string, bodies 
 	return got, nil
 }
 
-// A comparison is the floor and usher under the same load, in turns.
+// A comparison is the baseline and usher under the same load, in turns.
 type comparison struct {
-	floor, usher []sample
+	baseline, usher []sample
 }
 
 // compare runs rounds of both in turns, the first of each not counted.
@@ -102,7 +102,7 @@ func (b *bench) compare(ctx context.Context, path string, bodies [][]byte, atOnc
 	defer clients[0].CloseIdleConnections()
 	defer clients[1].CloseIdleConnections()
 	for i := -1; i < b.rounds; i++ {
-		for k, p := range []*process{b.floor, b.usher} {
+		for k, p := range []*process{b.baseline, b.usher} {
 			got, err := round(ctx, p, clients[k], path, bodies, atOnce, b.lasts)
 			if err != nil {
 				return c, err
@@ -110,7 +110,7 @@ func (b *bench) compare(ctx context.Context, path string, bodies [][]byte, atOnc
 			switch {
 			case i < 0:
 			case k == 0:
-				c.floor = append(c.floor, got)
+				c.baseline = append(c.baseline, got)
 			default:
 				c.usher = append(c.usher, got)
 			}
@@ -119,12 +119,12 @@ func (b *bench) compare(ctx context.Context, path string, bodies [][]byte, atOnc
 	return c, nil
 }
 
-// ratio returns the median of the rounds' ratios of the floor's to usher's, so
+// ratio returns the median of the rounds' ratios of the baseline's to usher's, so
 // that background load affects both equally.
 func (c comparison) ratio(of func(sample) float64) float64 {
-	ratios := make([]float64, len(c.floor))
+	ratios := make([]float64, len(c.baseline))
 	for i := range ratios {
-		ratios[i] = of(c.floor[i]) / of(c.usher[i])
+		ratios[i] = of(c.baseline[i]) / of(c.usher[i])
 	}
 	return median(ratios)
 }

@@ -130,7 +130,7 @@ func (b *bench) apply(ctx context.Context, o map[string]any, flags ...string) er
 
 // A recorded work is reviews as an API server sends them, how many are sent at
 // once, and usher's budgets: its processor time, and its p50 one at a time, in
-// terms of the floor's.
+// terms of the baseline's.
 type recordedWork struct {
 	name, path string
 	bodies     [][]byte

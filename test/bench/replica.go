@@ -67,7 +67,7 @@ func (b *bench) replica(ctx context.Context, t *table, name, path string, body [
 	if err != nil {
 		return err
 	}
-	p, err := b.startUsher(ctx, filepath.Base(folder), program, filepath.Join(b.folder, "kubeconfig"), false)
+	p, err := b.startUsher(ctx, filepath.Base(folder), program, filepath.Join(b.folder, "kubeconfig"))
 	if err != nil {
 		return err
 	}
@@ -87,10 +87,10 @@ func (b *bench) replica(ctx context.Context, t *table, name, path string, body [
 	if err := p.forgetPeak(); err != nil {
 		return err
 	}
-	c := client(false)
+	c := client()
 	defer c.CloseIdleConnections()
 	peak, err := peakWhile(group, func() error {
-		_, err := round(ctx, p, c, path, [][]byte{body}, shape{workers: 32}, time.Duration(b.rounds)*b.lasts)
+		_, err := round(ctx, p, c, path, [][]byte{body}, 32, time.Duration(b.rounds)*b.lasts)
 		return err
 	})
 	if err != nil {

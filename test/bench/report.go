@@ -7,14 +7,8 @@ import (
 	"strings"
 )
 
-// write puts the section between its marks in performance.md and the plots next
-// to it. It keeps text outside of marks, which is written by hand.
+// write puts the section between its marks in performance.md. It keeps text outside of marks, which is written by hand.
 func (s section) write(folder, name string) error {
-	for file, p := range s.plots {
-		if err := os.WriteFile(filepath.Join(folder, "performance-"+file+".svg"), []byte(p.svg()), 0o644); err != nil {
-			return err
-		}
-	}
 	path := filepath.Join(folder, "performance.md")
 	document, err := os.ReadFile(path)
 	if err != nil {

@@ -20,15 +20,15 @@ import (
 	"time"
 )
 
-// floorMain serves the floor until it is killed: TLS, the whole body read, the
+// baselineMain serves the baseline until it is killed: TLS, the whole body read, the
 // uid echoed; under /patch with a constant patch. Its certificate is written to
-// folder/floor.crt, for the API server.
-func floorMain(address, folder string) error {
+// folder/baseline.crt, for the API server.
+func baselineMain(address, folder string) error {
 	certificate, authority, err := selfSigned()
 	if err != nil {
 		return err
 	}
-	if err := os.WriteFile(filepath.Join(folder, "floor.crt"), authority, 0o600); err != nil {
+	if err := os.WriteFile(filepath.Join(folder, "baseline.crt"), authority, 0o600); err != nil {
 		return err
 	}
 	mux := http.NewServeMux()
