@@ -131,8 +131,8 @@ func filled(ctx context.Context, b *bench, most int) (section, error) {
 	if err != nil {
 		return section{}, err
 	}
-	replicas, err := b.replicas(ctx)
-	if err != nil {
+	replica := replicas()
+	if err := b.alone(ctx, replica); err != nil {
 		return section{}, err
 	}
 	body := review(seed, nil)
@@ -161,8 +161,11 @@ func filled(ctx context.Context, b *bench, most int) (section, error) {
 		peak.x, peak.y = append(peak.x, float64(n)), append(peak.y, high)
 		t.add(fmt.Sprint(n), two(resident), two(high), two(medianOf(c.usher, spent)))
 	}
+	if err := b.besideDeployments(ctx, replica); err != nil {
+		return section{}, err
+	}
 	return section{
-		text:  replicas + "\n" + t.String() + "\n![Memory against pods](performance-memory.svg)\n",
+		text:  replica.String() + "\n" + t.String() + "\n![Memory against pods](performance-memory.svg)\n",
 		plots: map[string]plot{"memory": {title: "Memory of a replica against pods in the cluster", xName: "pods", yName: "MiB", lines: []series{rest, peak}}},
 	}, nil
 }
