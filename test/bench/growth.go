@@ -133,8 +133,8 @@ func filled(ctx context.Context, b *bench, most int) (section, error) {
 	if err != nil {
 		return section{}, err
 	}
-	replicas, err := b.replicas(ctx)
-	if err != nil {
+	replica := replicas()
+	if err := b.alone(ctx, replica); err != nil {
 		return section{}, err
 	}
 	body := review(seed, nil)
@@ -160,7 +160,10 @@ func filled(ctx context.Context, b *bench, most int) (section, error) {
 		}
 		t.add(fmt.Sprint(n), two(resident), two(high), two(medianOf(c.usher, spent)))
 	}
-	return section{text: replicas + "\n" + t.String()}, nil
+	if err := b.besideDeployments(ctx, replica); err != nil {
+		return section{}, err
+	}
+	return section{text: replica.String() + "\n" + t.String()}, nil
 }
 
 // pods ensures that many pods.

@@ -18,33 +18,39 @@ import (
 // many is the number of Deployments beside which a replica is measured.
 const many = 10000
 
-// replicas measures the memory of a replica in a cgroup of its own: as it starts,
-// at rest, and while it decides about 32 objects at once; alone, and beside many
-// Deployments of one namespace.
-func (b *bench) replicas(ctx context.Context) (string, error) {
+// replicas is the memory of a replica in a cgroup of its own: as it starts, at
+// rest, and while it decides about 32 objects at once.
+func replicas() *table {
+	return &table{head: []string{"memory of a replica, MiB", "working set at rest", "under load", "budget", "", "resident, peak of the start", "at rest", "under load", "budget", ""}}
+}
+
+// alone measures a replica in a cluster without workloads.
+func (b *bench) alone(ctx context.Context, t *table) error {
 	seed, err := object("injector/testdata/myapp-pod.yaml")
 	if err != nil {
-		return "", err
+		return err
+	}
+	return b.replica(ctx, t, "seed pods, 32 at once", "/mutate", review(seed, nil), 30, 50)
+}
+
+// besideDeployments creates many Deployments in one namespace and measures
+// replicas beside them.
+func (b *bench) besideDeployments(ctx context.Context, t *table) error {
+	seed, err := object("injector/testdata/myapp-pod.yaml")
+	if err != nil {
+		return err
 	}
 	deployment, err := object("policies/benchdata/deployment.yaml")
 	if err != nil {
-		return "", err
-	}
-	pods, workloads := review(seed, nil), review(deployment, nil)
-	t := table{head: []string{"memory of a replica, MiB", "working set at rest", "under load", "budget", "", "resident, peak of the start", "at rest", "under load", "budget", ""}}
-	if err := b.replica(ctx, &t, "seed pods, 32 at once", "/mutate", pods, 30, 50); err != nil {
-		return "", err
+		return err
 	}
 	if err := b.deployments(ctx, deployment, many); err != nil {
-		return "", err
+		return err
 	}
-	if err := b.replica(ctx, &t, fmt.Sprintf("seed pods beside %d Deployments", many), "/mutate", pods, 0, 100); err != nil {
-		return "", err
+	if err := b.replica(ctx, t, fmt.Sprintf("seed pods beside %d Deployments", many), "/mutate", review(seed, nil), 0, 100); err != nil {
+		return err
 	}
-	if err := b.replica(ctx, &t, fmt.Sprintf("Deployments of the namespace with %d", many), "/validate", workloads, 0, 100); err != nil {
-		return "", err
-	}
-	return t.String(), nil
+	return b.replica(ctx, t, fmt.Sprintf("Deployments of the namespace with %d", many), "/validate", review(deployment, nil), 0, 100)
 }
 
 // replica starts a replica in a cgroup, loads it and adds a row. A budget of 0 is
