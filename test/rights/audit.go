@@ -8,7 +8,9 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
+	"time"
 )
 
 // A Log is the audit log of an API server.
@@ -31,9 +33,12 @@ func NewLog(folder string, users ...string) (Log, map[string]string, error) {
 
 // An Event is the relevant part of a request in the log.
 type Event struct {
-	Verb      string
-	User      struct{ Username string }
-	ObjectRef struct {
+	Verb       string
+	RequestURI string
+	// RequestReceivedTimestamp is when the API server received it.
+	RequestReceivedTimestamp time.Time
+	User                     struct{ Username string }
+	ObjectRef                struct {
 		Resource, Subresource, Namespace, Name string
 	}
 	ResponseStatus struct{ Code int }
@@ -49,6 +54,12 @@ const everybody = "selfsubjectreviews"
 
 // Of returns what a user did so far, except discovery and what everybody may do.
 func (l Log) Of(user string) ([]Event, error) {
+	all, err := l.Requests(user)
+	return slices.DeleteFunc(all, func(e Event) bool { return e.ObjectRef.Resource == "" || e.ObjectRef.Resource == everybody }), err
+}
+
+// Requests returns every request of a user so far.
+func (l Log) Requests(user string) ([]Event, error) {
 	f, err := os.Open(l.file)
 	if err != nil {
 		return nil, err
@@ -62,7 +73,7 @@ func (l Log) Of(user string) ([]Event, error) {
 		if err := json.Unmarshal(lines.Bytes(), &e); err != nil {
 			return nil, fmt.Errorf("reading the audit log: %w", err)
 		}
-		if e.User.Username == user && e.ObjectRef.Resource != "" && e.ObjectRef.Resource != everybody {
+		if e.User.Username == user {
 			events = append(events, e)
 		}
 	}

@@ -2,9 +2,9 @@
 //
 // etcd's own list names the members; pods and claims are what they run on.
 // Reconcile observes both, lets package plan decide one step, takes it, and
-// observes again. It keeps no state in between, so the controller may be killed
-// before and after any call. It never removes a member or data that the others
-// need to keep their quorum.
+// observes again. It keeps no state in between that a decision depends on, so the
+// controller may be killed before and after any call. It never removes a member
+// or data that the others need to keep their quorum.
 package cluster
 
 import (
@@ -49,6 +49,9 @@ type Options struct {
 	// time after an observation without a step. The defaults are a second and half
 	// a minute.
 	Busy, Calm time.Duration
+	// Reread is how long a cluster may be at rest before its objects are read
+	// again. The default is a quarter of an hour.
+	Reread time.Duration
 	// ClaimGrace is how long to keep claims of removed members before deleting
 	// them. The default is member.DefaultClaimGrace.
 	ClaimGrace time.Duration
@@ -58,7 +61,7 @@ type Options struct {
 }
 
 func (o *Options) complete() {
-	for value, otherwise := range map[*time.Duration]time.Duration{&o.Settling: DefaultSettling, &o.ClaimGrace: member.DefaultClaimGrace, &o.Busy: time.Second, &o.Calm: 30 * time.Second} {
+	for value, otherwise := range map[*time.Duration]time.Duration{&o.Settling: DefaultSettling, &o.ClaimGrace: member.DefaultClaimGrace, &o.Busy: time.Second, &o.Calm: 30 * time.Second, &o.Reread: rereadAfter} {
 		if *value == 0 {
 			*value = otherwise
 		}
@@ -80,6 +83,8 @@ type Controller struct {
 	options        Options
 	metrics        *metrics
 	unavailability unavailability
+	watched        owned
+	resting        resting
 	// denied is why members refused the last change, by cluster: etcd lets a
 	// client that may change nothing read the list of members.
 	denied sync.Map
@@ -107,11 +112,11 @@ func (c *Controller) SetupWithManager(m manager.Manager) error {
 		For(&etcdv1beta2.EtcdCluster{}).
 		// An observation waits for members that do not answer.
 		WithOptions(controller.Options{MaxConcurrentReconciles: 8, RateLimiter: fairqueue.Retries()})
-	sources, err := owned(m, c.options.Namespace)
-	if err != nil {
+	var err error
+	if c.watched, err = watchOwned(m, c.options.Namespace); err != nil {
 		return err
 	}
-	for _, s := range sources {
+	for _, s := range c.watched.sources(m) {
 		b.WatchesRawSource(s)
 	}
 	return b.Complete(c)
@@ -119,6 +124,13 @@ func (c *Controller) SetupWithManager(m manager.Manager) error {
 
 // Reconcile observes a cluster and takes the next step.
 func (c *Controller) Reconcile(ctx context.Context, req reconcile.Request) (reconcile.Result, error) {
+	if c.stillRests(ctx, req.NamespacedName) {
+		return reconcile.Result{RequeueAfter: c.options.Calm}, nil
+	}
+	watched, err := c.watched.versions(ctx, req.NamespacedName)
+	if err != nil {
+		return reconcile.Result{}, err
+	}
 	cluster := &etcdv1beta2.EtcdCluster{}
 	if err := c.observer.Reader.Get(ctx, req.NamespacedName, cluster); err != nil {
 		if apierrors.IsNotFound(err) {
@@ -135,6 +147,7 @@ func (c *Controller) Reconcile(ctx context.Context, req reconcile.Request) (reco
 	if restore := cluster.Annotations[wellknown.AnnotationEtcdRestore]; restore != "" {
 		return c.reserved(ctx, cluster, restore)
 	}
+	read, version := time.Now(), cluster.ResourceVersion
 	objects, err := c.observer.List(ctx, cluster)
 	if err != nil {
 		return reconcile.Result{}, err
@@ -166,6 +179,9 @@ func (c *Controller) Reconcile(ctx context.Context, req reconcile.Request) (reco
 		if err := c.autoRestore(ctx, cluster); err != nil {
 			return reconcile.Result{}, err
 		}
+	}
+	if watched != nil && mayRest(d, s, p) && cluster.ResourceVersion == version {
+		c.resting.set(req.NamespacedName, newRest(d, objects, p, watched, read))
 	}
 	return c.take(ctx, d, s, p.Now())
 }

@@ -23,8 +23,12 @@ func (c *Controller) Wrap(writes func(client.Client) client.Client, calls func(o
 	}
 }
 
-// Looked calls a function whenever the controller begins to observe a cluster.
-func (c *Controller) Looked(call func()) { c.observer.Reader = looking{c.observer.Reader, call} }
+// Looked calls a function whenever the controller begins to observe a cluster,
+// which it then reads from the API server, or from the cache if it is at rest.
+func (c *Controller) Looked(call func()) {
+	c.observer.Reader = looking{c.observer.Reader, call}
+	c.client = lookingAtRest{c.client, call}
+}
 
 type looking struct {
 	client.Reader
@@ -36,4 +40,31 @@ func (l looking) Get(ctx context.Context, key client.ObjectKey, o client.Object,
 		l.call()
 	}
 	return l.Reader.Get(ctx, key, o, options...)
+}
+
+type lookingAtRest struct {
+	client.Client
+	call func()
+}
+
+func (l lookingAtRest) Get(ctx context.Context, key client.ObjectKey, o client.Object, options ...client.GetOption) error {
+	return looking{l.Client, l.call}.Get(ctx, key, o, options...)
+}
+
+// Reads calls a function whenever the controller reads from the API server.
+func (c *Controller) Reads(call func()) { c.observer.Reader = reading{c.observer.Reader, call} }
+
+type reading struct {
+	client.Reader
+	call func()
+}
+
+func (r reading) Get(ctx context.Context, key client.ObjectKey, o client.Object, options ...client.GetOption) error {
+	r.call()
+	return r.Reader.Get(ctx, key, o, options...)
+}
+
+func (r reading) List(ctx context.Context, list client.ObjectList, options ...client.ListOption) error {
+	r.call()
+	return r.Reader.List(ctx, list, options...)
 }

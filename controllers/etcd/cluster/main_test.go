@@ -1,6 +1,7 @@
 package cluster_test
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"flag"
@@ -104,7 +105,10 @@ type scene struct {
 	stop      func()
 	secure    *tls.Config
 	looked    atomic.Int64
-	// change changes the options of controllers before they start.
+	reads     atomic.Int64
+	// reread is how long clusters may be at rest; the default is three seconds.
+	reread time.Duration
+	// change changes controllers before they start.
 	change func(*etcdcluster.Controller)
 }
 
@@ -156,9 +160,10 @@ func (s *scene) start() {
 	if err != nil {
 		s.Fatal(err)
 	}
-	o := etcdcluster.Options{Settling: 6 * time.Second, Busy: 100 * time.Millisecond, Calm: 300 * time.Millisecond, Namespace: s.namespace}
+	o := etcdcluster.Options{Settling: 6 * time.Second, Busy: 100 * time.Millisecond, Calm: 300 * time.Millisecond, Reread: cmp.Or(s.reread, 3*time.Second), Namespace: s.namespace}
 	c := etcdcluster.New(m, etcdcluster.NewObserver(m, o), o)
 	c.Looked(func() { s.looked.Add(1) })
+	c.Reads(func() { s.reads.Add(1) })
 	if s.change != nil {
 		s.change(c)
 	}

@@ -39,4 +39,5 @@ func (c *Controller) forget(cluster types.NamespacedName) {
 	c.observer.Forget(cluster)
 	c.metrics.forget(cluster)
 	c.denied.Delete(cluster)
+	c.resting.set(cluster, nil)
 }

@@ -1,0 +1,34 @@
+package network_test
+
+import (
+	"fmt"
+	"net/http"
+	"testing"
+	"time"
+
+	"github.com/usher-dev/usher/controllers/network"
+)
+
+// TestNetworksThatArePolled_RequestNothing polls like a backend without watches,
+// such as Neutron.
+func TestNetworksThatArePolled_RequestNothing(t *testing.T) {
+	const networks, passes = 10, 20
+	c := newCluster(t)
+	b, calls := &counting{namespace: c.namespace}, &tally{calls: map[string]int{}}
+	c.control(t, setting{
+		options:   func(o *network.Options) { b.Backend, o.Backend, o.Resync = o.Backend, b, 50*time.Millisecond },
+		transport: func(next http.RoundTripper) http.RoundTripper { calls.next = next; return calls },
+	})
+	for i := range networks {
+		cidr := fmt.Sprintf("10.40.%d.0/24", i)
+		n := c.network(t, fmt.Sprint("net-", i), cidr, "")
+		c.until(t, n, "it is made", made(cidr, ""))
+	}
+	calls.take()
+	looked := b.ensured.Load()
+	poll(t, "every Network was looked at many times", func() bool { return b.ensured.Load() >= looked+networks*passes })
+	// For all together the controller reads the cluster's ranges once a minute.
+	if n, text := calls.take(); n > networks {
+		t.Errorf("requests to the API server in %d passes over unchanged Networks: %s", networks*passes, text)
+	}
+}
