@@ -2,6 +2,7 @@ package apiserver
 
 import (
 	"os"
+	"slices"
 	"strings"
 	"testing"
 
@@ -63,7 +64,7 @@ func TestValidator_OfCopies_FindsTheSame(t *testing.T) {
 	if len(first) == 0 {
 		t.Fatal("nothing was found")
 	}
-	want := append(first[:0:0], first...)
+	want := slices.Clone(first)
 	first[0].Field, first[0].Message = "changed", "by the caller"
 	if diff := cmp.Diff(want, v.Validate(object, nil, &verdict.Facts{})); diff != "" {
 		t.Errorf("findings in the copy (-first +second):\n%s", diff)

@@ -84,7 +84,7 @@ of --fail-on or more severe, 2 if input cannot be read, else 0.`,
 			}
 			result, errs := run.Files(cmd.Context(), paths, s.in)
 			bar.clear()
-			if out.unwritten != nil && !out.keeps { // nobody reads the rest
+			if out.unwritten != nil && !out.keeps { // standard output is the only one
 				return cli.Exit(cli.Usage, fmt.Errorf("writing the results: %w", out.unwritten))
 			}
 			result.Version, result.Findings = cli.Version(), append(result.Findings, out.kept...)
