@@ -239,6 +239,9 @@ func TestStatus_OneThingIsBroken_OnlyThatFails(t *testing.T) {
 	apply, remove := []string{"apply", "-n", controlplane.Namespace, "-f", "-"}, []string{"delete", "-n", controlplane.Namespace, "-f", "-"}
 	arguments := []string{"-n", ns, "--kubeconfig", c.kubeconfig}
 	c.expect(t, always, cli.Clean, arguments...)
+	if _, _, text := c.statusOf(t, "--kubeconfig", c.kubeconfig); !strings.Contains(text, " namespaces enforce invariant") {
+		t.Errorf("without -n it does not look at every namespace:\n%s", text)
+	}
 	for _, tt := range []struct {
 		name   string
 		damage func(*testing.T)
