@@ -104,7 +104,7 @@ func left(remaining, lifetime time.Duration) (State, string) {
 // API server's proxy reaches it only if the network lets the API server.
 func (c *Cluster) serving(ctx context.Context) Check {
 	check := Check{Section: certificatesSection, Name: "serving certificate", State: Unknown}
-	_, pods, doing, err := c.component(ctx, "webhook")
+	pods, doing, err := c.pods(ctx, "webhook")
 	if err != nil {
 		return unread(certificatesSection, check.Name, doing, err)
 	}

@@ -14,7 +14,7 @@ func (c *Cluster) configuration(context.Context) []Check {
 	check := Check{Section: configurationSection, Name: "ConfigMap " + config.ConfigMapName, State: OK, Message: "valid"}
 	if c.Configured == nil {
 		check.State, check.Message = Unknown, "you may not list configmaps in namespace "+c.Own
-		check.Remedy = "ask an administrator for this right, or select another user with --context or --as"
+		check.Remedy = "ask an administrator for the right, or select another user with --context or --as"
 		return []Check{check}
 	}
 	if c.Configured.Default() {

@@ -62,7 +62,11 @@ func levelChecks(all []corev1.Namespace, serves decision.Scope, defaults config.
 	var parts []string
 	for _, level := range []finding.Level{finding.Strict, finding.Baseline, finding.Invariant, finding.Off} {
 		if count := counts[level]; count > 0 {
-			parts = append(parts, fmt.Sprintf("%s enforce %s", plural(count, "namespace"), level))
+			verb := "enforce"
+			if count == 1 {
+				verb = "enforces"
+			}
+			parts = append(parts, fmt.Sprintf("%s %s %s", plural(count, "namespace"), verb, level))
 		}
 	}
 	if excluded > 0 {

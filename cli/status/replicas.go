@@ -3,6 +3,7 @@ package status
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
@@ -19,22 +20,38 @@ const (
 
 // componentLabel selects the objects of one of usher's programs.
 func componentLabel(component string) string {
-	return wellknown.LabelName + "=" + wellknown.Usher + "," + wellknown.LabelComponent + "=" + component
+	return wellknown.LabelComponent + "=" + component
 }
 
 // component reads the Deployments and pods of one of usher's programs. They are
-// found by label, because a chart's release names them.
+// found by label, because a chart's release names them; others use the label, too.
 func (c *Cluster) component(ctx context.Context, component string) (deployments []appsv1.Deployment, pods []corev1.Pod, doing string, err error) {
-	of := metav1.ListOptions{LabelSelector: wellknown.LabelComponent + "=" + component}
-	found, err := c.Clients.AppsV1().Deployments(c.Own).List(ctx, of)
+	found, err := c.Clients.AppsV1().Deployments(c.Own).List(ctx, metav1.ListOptions{LabelSelector: componentLabel(component)})
 	if err != nil {
 		return nil, nil, "list deployments in namespace " + c.Own, err
 	}
-	running, err := c.Clients.CoreV1().Pods(c.Own).List(ctx, of)
+	deployments = slices.DeleteFunc(found.Items, func(d appsv1.Deployment) bool { return image(d.Spec.Template.Spec) == "" })
+	pods, doing, err = c.pods(ctx, component)
+	return deployments, pods, doing, err
+}
+
+// pods reads the pods of one of usher's programs. doing is what failed.
+func (c *Cluster) pods(ctx context.Context, component string) (pods []corev1.Pod, doing string, err error) {
+	found, err := c.Clients.CoreV1().Pods(c.Own).List(ctx, metav1.ListOptions{LabelSelector: componentLabel(component)})
 	if err != nil {
-		return nil, nil, "list pods in namespace " + c.Own, err
+		return nil, "list pods in namespace " + c.Own, err
 	}
-	return found.Items, running.Items, "", nil
+	return slices.DeleteFunc(found.Items, func(p corev1.Pod) bool { return image(p.Spec) == "" }), "", nil
+}
+
+// image is that of usher's container; "" without one.
+func image(spec corev1.PodSpec) string {
+	for _, container := range spec.Containers {
+		if container.Name == wellknown.Usher {
+			return container.Image
+		}
+	}
+	return ""
 }
 
 // webhook checks the replicas that the API server calls.
@@ -79,11 +96,7 @@ func (c *Cluster) replicas(section, component string, deployments []appsv1.Deplo
 		checks = append(checks, check)
 	}
 	for i := range pods {
-		for _, container := range pods[i].Spec.Containers {
-			if container.Name == wellknown.Usher {
-				images = append(images, container.Image)
-			}
-		}
+		images = append(images, image(pods[i].Spec))
 	}
 	images = sorted(images)
 	version := Check{Section: section, Name: "version", State: OK, Message: few(images)}

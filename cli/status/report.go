@@ -61,7 +61,7 @@ var marks = map[State]struct{ sign, colour string }{
 // Text writes the report for people.
 func (r *Report) Text(out io.Writer, colour bool) error {
 	w := bufio.NewWriter(out)
-	section := ""
+	section, said := "", map[string]bool{}
 	for _, c := range r.Checks {
 		if c.Section != section {
 			if section != "" {
@@ -75,6 +75,10 @@ func (r *Report) Text(out io.Writer, colour bool) error {
 			sign = marks[c.State].colour + sign + "\x1b[0m"
 		}
 		fmt.Fprintf(w, "%s %s: %s\n", sign, c.Name, printable(c.Message))
+		if c.State == Unknown && said[c.Remedy] {
+			continue // the same right, or the same person to ask
+		}
+		said[c.Remedy] = true
 		for line := range strings.Lines(c.Remedy) {
 			fmt.Fprintf(w, "    %s\n", printable(strings.TrimSuffix(line, "\n")))
 		}

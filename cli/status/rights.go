@@ -25,7 +25,7 @@ func (b *Before) rights(ctx context.Context) []Check {
 		return []Check{unread(rightsSection, check.Name, "list the API groups", err)}
 	}
 	mapper := restmapper.NewDiscoveryRESTMapper(groups)
-	asked := map[authorizationv1.ResourceAttributes]bool{}
+	asked, rights := map[authorizationv1.ResourceAttributes]bool{}, 0
 	var lacking, unserved []string
 	for _, o := range b.Objects {
 		mapping, err := mapper.RESTMapping(o.GroupKind(), o.Version)
@@ -33,39 +33,44 @@ func (b *Before) rights(ctx context.Context) []Check {
 			unserved = append(unserved, o.GroupVersion().String()+" "+o.Kind)
 			continue
 		}
-		for _, verb := range []string{"create", "patch"} {
-			right := authorizationv1.ResourceAttributes{Verb: verb, Group: mapping.Resource.Group, Resource: mapping.Resource.Resource}
-			if mapping.Scope.Name() == meta.RESTScopeNameNamespace {
-				right.Namespace = o.Namespace
-			}
-			if asked[right] {
-				continue
-			}
-			asked[right] = true
+		right := authorizationv1.ResourceAttributes{Group: mapping.Resource.Group, Resource: mapping.Resource.Resource}
+		if mapping.Scope.Name() == meta.RESTScopeNameNamespace {
+			right.Namespace = o.Namespace
+		}
+		if asked[right] {
+			continue
+		}
+		asked[right] = true
+		var verbs []string
+		for _, right.Verb = range []string{"create", "patch"} {
+			rights++
 			allowed, err := may(ctx, b.Clients, right)
 			if err != nil {
 				return []Check{unread(rightsSection, check.Name, "create selfsubjectaccessreviews", err)}
 			}
 			if !allowed {
-				lacking = append(lacking, describe(right))
+				verbs = append(verbs, right.Verb)
 			}
 		}
+		if len(verbs) > 0 {
+			lacking = append(lacking, strings.Join(verbs, " and ")+" "+describe(right))
+		}
 	}
-	check.Message = fmt.Sprintf("you have the %d rights that the installation needs", len(asked))
+	check.Message = fmt.Sprintf("you have the %d rights that the installation needs", rights)
 	switch unserved := sorted(unserved); {
 	case len(unserved) > 0:
 		check.State, check.Message = Failed, "the API server does not serve "+few(unserved)
 		check.Remedy = "see that the cluster's version is supported"
 	case len(lacking) > 0:
-		check.State, check.Message = Failed, "you may not "+strings.Join(sorted(lacking), ", ")
+		check.State, check.Message = Failed, "you may not "+few(sorted(lacking))
 		check.Remedy = "install usher as an administrator of the cluster, such as with --as or --context"
 	}
 	return []Check{check}
 }
 
-// describe names a right.
+// describe names what a right is about.
 func describe(right authorizationv1.ResourceAttributes) string {
-	text := right.Verb + " " + right.Resource
+	text := right.Resource
 	if right.Group != "" {
 		text += "." + right.Group
 	}

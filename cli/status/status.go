@@ -56,7 +56,7 @@ func (c *Cluster) Check(ctx context.Context) (*Report, error) {
 // deployments in namespace usher-system".
 func unread(section, name, doing string, err error) Check {
 	if apierrors.IsForbidden(err) {
-		return Check{section, name, Unknown, "you may not " + doing, "ask an administrator for this right, or select another user with --context or --as"}
+		return Check{section, name, Unknown, "you may not " + doing, "ask an administrator for the right, or select another user with --context or --as"}
 	}
 	return Check{section, name, Unknown, fmt.Sprintf("the request to %s failed: %v", doing, err), ""}
 }

@@ -235,7 +235,7 @@ func TestLevels(t *testing.T) {
 		namespace("kube-system", nil), namespace("usher-system", nil), namespace("left", map[string]string{"tenant": "no"}), namespace("a", nil),
 		namespace("b", map[string]string{wellknown.LabelEnforce: "strict"}), namespace("c", map[string]string{wellknown.LabelEnforce: "off"}),
 	}, decision.Scope{ReleaseNamespace: "usher-system", Selector: served}, config.Default().Policies)
-	says(t, checks[0], OK, "1 namespace enforce strict, 1 namespace enforce invariant, 1 namespace enforce off, usher does not serve 3")
+	says(t, checks[0], OK, "1 namespace enforces strict, 1 namespace enforces invariant, 1 namespace enforces off, usher does not serve 3")
 	says(t, checks[1], OK, "all values are valid")
 	checks = levelChecks([]corev1.Namespace{namespace("a", map[string]string{wellknown.LabelWarn: "high"})}, decision.Scope{}, config.Default().Policies)
 	says(t, checks[1], Failed, `namespace a: label policy.usher.dev/warn: level "high" is unknown: write invariant`)

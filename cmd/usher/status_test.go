@@ -368,7 +368,7 @@ func TestStatus_RightsInOneNamespace_SayTheirPart(t *testing.T) {
 	}, cli.Clean, "--kubeconfig", tenant)
 	for _, want := range []string{
 		"you may not list deployments in namespace usher-system", "you may not list mutatingwebhookconfigurations", "none in the last hour in namespace " + ns,
-		"1 namespace enforce invariant", "usher answers: it denies a pod in namespace " + ns,
+		"1 namespace enforces invariant", "usher answers: it denies a pod in namespace " + ns,
 	} {
 		if !strings.Contains(text, want) {
 			t.Errorf("%q is missing in:\n%s", want, text)
@@ -385,7 +385,7 @@ func TestStatusPre(t *testing.T) {
 		text := c.expect(t, map[string]status.State{
 			"API server/admission plugins": status.Unknown, "rights/install": status.Failed, "what is there/other webhooks": status.Unknown,
 		}, cli.Failed, "--pre", "--kubeconfig", c.tenant(t, ns, "view"))
-		if want := "create customresourcedefinitions.apiextensions.k8s.io"; !strings.Contains(text, want) {
+		if want := "create and patch clusterroles.rbac.authorization.k8s.io, "; !strings.Contains(text, want) {
 			t.Errorf("%q is missing in:\n%s", want, text)
 		}
 	})
