@@ -15,6 +15,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
 
+	"github.com/usher-dev/usher/api/wellknown"
 	etcdcluster "github.com/usher-dev/usher/controllers/etcd/cluster"
 	"github.com/usher-dev/usher/controllers/etcd/observe"
 	"github.com/usher-dev/usher/controllers/etcd/reach"
@@ -23,7 +24,7 @@ import (
 )
 
 // LeaseName is the Lease of the replica that runs the controllers.
-const LeaseName = "usher-controller"
+const LeaseName = wellknown.ControllerLease
 
 // Options configures Run. Addresses are host:port.
 type Options struct {

@@ -24,6 +24,14 @@ const (
 // cluster's only installation of usher.
 const DefaultConfigurationName = "usher"
 
+// Leases in usher's own namespace.
+const (
+	// RegistrationLease is that of the replica that registers. All others serve, too.
+	RegistrationLease = "usher-registration"
+	// ControllerLease is that of the replica that runs the controllers.
+	ControllerLease = "usher-controller"
+)
+
 // Annotations of usher's other objects.
 const (
 	// AnnotationCAPhaseSince on the Secret of the serving certificate is the time

@@ -39,7 +39,7 @@ func advise(o owner, pods []Pod, next *kubeconfig.Prediction, typos []Typo, own 
 	case next.Unregistered:
 		return Advice{
 			fmt.Sprintf("kubectl get deployment/usher-webhook -n %s", own),
-			"usher is not registered in this cluster, so the API server does not call it: check whether it runs",
+			"usher is not registered in this cluster, so the API server does not call it: check whether it runs; `usher status` says what is missing",
 		}
 	case next.Unanswered:
 		return Advice{Why: fmt.Sprintf("ask an administrator whether usher runs in namespace %s and is registered; its pods can be recreated afterwards", own)}

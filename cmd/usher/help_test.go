@@ -51,6 +51,7 @@ func TestHelp_NoLineIsWide(t *testing.T) {
 func TestFlags_MeanTheSameEverywhere(t *testing.T) {
 	shorthands := map[string]string{
 		"filename": "f", "output": "o", "namespace": "n", "selector": "l", "watch": "w", "all-namespaces": "A", "template": "t", "help": "h",
+		"values": "f", // Helm's
 	}
 	together := [][]string{{"kubeconfig", "context"}}
 	commands(t, func(cmd *cobra.Command, words []string) {

@@ -58,22 +58,7 @@ type install struct {
 }
 
 func (i *install) run() error {
-	if wrong := validation.IsDNS1123Label(i.namespace); len(wrong) > 0 {
-		return fmt.Errorf("--namespace is %q: %s", i.namespace, wrong[0])
-	}
-	values, err := i.merged()
-	if err != nil {
-		return err
-	}
-	c, err := chart.Load(deploy.Files, deploy.Chart)
-	if err != nil {
-		return err
-	}
-	manifests, err := chart.Render(c, chart.Release{Name: "usher", Namespace: i.namespace, Service: "usher-install"}, values)
-	if err != nil {
-		return fmt.Errorf("the values do not fit the chart: %w", err)
-	}
-	namespace, err := i.ownNamespace()
+	namespace, manifests, err := i.render()
 	if err != nil {
 		return err
 	}
@@ -83,6 +68,27 @@ func (i *install) run() error {
 		fmt.Fprintf(out, "---\n# Source: %s\n%s\n", m.Source, strings.TrimSpace(m.Text))
 	}
 	return out.Flush()
+}
+
+// render returns the manifest of usher's namespace, and those of the chart.
+func (i *install) render() (namespace []byte, manifests []chart.Manifest, err error) {
+	if wrong := validation.IsDNS1123Label(i.namespace); len(wrong) > 0 {
+		return nil, nil, fmt.Errorf("--namespace is %q: %s", i.namespace, wrong[0])
+	}
+	values, err := i.merged()
+	if err != nil {
+		return nil, nil, err
+	}
+	c, err := chart.Load(deploy.Files, deploy.Chart)
+	if err != nil {
+		return nil, nil, err
+	}
+	manifests, err = chart.Render(c, chart.Release{Name: "usher", Namespace: i.namespace, Service: "usher-install"}, values)
+	if err != nil {
+		return nil, nil, fmt.Errorf("the values do not fit the chart: %w", err)
+	}
+	namespace, err = i.ownNamespace()
+	return namespace, manifests, err
 }
 
 // merged returns the values of the flags. The image of the program is the weakest,

@@ -177,6 +177,25 @@ func (c *Configuration) Ready() error {
 	return fmt.Errorf("the configuration is invalid and no valid one is known: %w", c.applied.err)
 }
 
+// Invalid returns what is wrong with the ConfigMap usher; nil if it is valid, or
+// does not exist.
+func (c *Configuration) Invalid() error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.applied == nil {
+		return nil
+	}
+	return c.applied.err
+}
+
+// Default reports whether the ConfigMap usher does not exist, so that the defaults
+// are in force.
+func (c *Configuration) Default() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.applied == nil
+}
+
 // begin records that the configuration serves from now on.
 func (c *Configuration) begin() {
 	c.mu.Lock()

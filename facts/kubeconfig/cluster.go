@@ -46,6 +46,8 @@ type Cluster struct {
 	// which is common for users with rights in one namespace: templates may
 	// contain secrets.
 	Templates *injector.Set
+	// Configured is usher's configuration; nil if the user may not read it.
+	Configured *cluster.Configuration
 
 	// world has the default configuration and no templates if Templates is nil.
 	world      *verdict.World

@@ -45,7 +45,7 @@ func (i Installation) Check(ctx context.Context, c client.Reader) error {
 	case len(others) > 0:
 		return fmt.Errorf("usher is not registered by an installation in namespace %s: the cluster has one in %s; pass --usher-namespace", i.Own, strings.Join(others, " and in "))
 	}
-	return fmt.Errorf("usher is not registered in this cluster, so new pods get no sidecar: check with `kubectl get deployment/usher-webhook -n %s` whether it runs", i.Own)
+	return fmt.Errorf("usher is not registered in this cluster, so new pods get no sidecar: check with `kubectl get deployment/usher-webhook -n %s` whether it runs; `usher status` says what is missing", i.Own)
 }
 
 // others returns the namespaces of all registered installations.

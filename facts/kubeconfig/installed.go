@@ -37,6 +37,7 @@ func (c *Cluster) readInstalled(ctx context.Context) error {
 				configuration.Put(cm)
 			}
 		}
+		c.Configured = configuration
 		c.Templates = templates.Set()
 		c.world.Templates = c.Templates
 	}

@@ -18,10 +18,12 @@ import (
 	"k8s.io/client-go/util/retry"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
+
+	"github.com/usher-dev/usher/api/wellknown"
 )
 
 // LeaseName is the Lease of the replica that registers. All others serve, too.
-const LeaseName = "usher-registration"
+const LeaseName = wellknown.RegistrationLease
 
 // Timing of the Lease, as in Kubernetes' own components, and how often a
 // replica of an older version checks whether it is the newest.
