@@ -38,7 +38,7 @@ type workloads map[string][]*policies.Object
 func (w workloads) List(kind, _ string) ([]*policies.Object, string) { return w[kind], "" }
 
 func (w workloads) Index(kind, _ string) (*related.Index, string) {
-	return policies.IndexOf(w[kind]), ""
+	return policies.IndexOf(slices.Values(w[kind])), ""
 }
 
 func (w workloads) Get(string, string, string) (*policies.Object, string) { return nil, "" }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
@@ -128,7 +129,7 @@ func (k known) List(kind, _ string) (found []*policies.Object, unseen string) { 
 
 // Index implements policies.Lister.
 func (k known) Index(kind, _ string) (x *related.Index, unseen string) {
-	return policies.IndexOf(k[kind]), ""
+	return policies.IndexOf(slices.Values(k[kind])), ""
 }
 
 // Get implements policies.Lister.
