@@ -36,6 +36,7 @@ var mayName = map[string]string{
 	"rules/":                     "the kinds of each rule",
 	"transition/":                "the rows of each kind",
 	"handlers/matchedentries.go": "the kinds of options.match, in CEL",
+	"refusals/controller.go":     "the kinds whose controllers write Events with the reason FailedCreate",
 	"registration/revision.go":   "the ReplicaSets of usher's Deployment",
 }
 

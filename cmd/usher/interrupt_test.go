@@ -77,6 +77,7 @@ func TestInterrupt_EndsEveryCommand(t *testing.T) {
 		"explain cronjob": {{"-"}},
 		"explain pod":     {{"-f", "-"}},
 		"inject":          {{"-"}, {"-f", manifest, "-t", "-"}},
+		"install":         {{"-f", "-"}},
 		"migrate":         {{"-"}},
 	}
 	asks := map[string][][]string{ // a cluster
@@ -86,6 +87,7 @@ func TestInterrupt_EndsEveryCommand(t *testing.T) {
 		"explain":           {{"deployment/api"}, {"-l", "app=api"}},
 		"explain namespace": {{"team"}},
 		"explain pod":       {{"api-1"}},
+		"status":            {nil, {"--pre"}},
 		"uninstall":         {nil, {"--dry-run"}},
 	}
 	ends := []string{"", "explain reason", "explain rule", "rules", "transitions", "version"}

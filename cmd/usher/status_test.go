@@ -278,7 +278,7 @@ func TestStatus_OneThingIsBroken_OnlyThatFails(t *testing.T) {
 		}, map[string]status.State{"certificates/CA": failed, "injection/dry run": failed}, "it expired 24 hours ago"},
 		{"the webhook answers 500", func(t *testing.T) {
 			t.Cleanup(c.failing(t))
-		}, map[string]status.State{"injection/dry run": failed}, "came back without it"},
+		}, map[string]status.State{"injection/dry run": failed}, "asks for the template"},
 		{"the configuration is invalid", func(t *testing.T) {
 			c.unguarded(t, `{apiVersion: v1, kind: ConfigMap, metadata: {name: usher}, data: {config.yaml: "apiVersion: config.usher.dev/v1alpha1\nkind: Configuration\npolicies: {enforce: Strict}\n"}}`, apply, remove)
 		}, map[string]status.State{"configuration/ConfigMap usher": failed}, "invalid, and "},
