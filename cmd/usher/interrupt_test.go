@@ -42,6 +42,7 @@ func silentCluster(t *testing.T) (kubeconfig string, requested <-chan string) {
 	t.Helper()
 	requests := make(chan string, 1000)
 	server := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		_, _ = io.Copy(io.Discard, r.Body) // otherwise the server does not notice that the client left
 		requests <- r.URL.Path
 		<-r.Context().Done()
 	}))

@@ -18,12 +18,13 @@ import (
 // Events.
 type tally struct {
 	next  http.RoundTripper
+	in    string // a namespace, or "" for all
 	mutex sync.Mutex
 	calls map[string]int
 }
 
 func (c *tally) RoundTrip(r *http.Request) (*http.Response, error) {
-	if r.URL.Query().Get("watch") == "" && !strings.Contains(r.URL.Path, "/events") && strings.Contains(r.URL.Path, "/namespaces/") {
+	if r.URL.Query().Get("watch") == "" && !strings.Contains(r.URL.Path, "/events") && strings.Contains(r.URL.Path+"/", "/namespaces/"+c.in) {
 		c.mutex.Lock()
 		c.calls[r.Method]++
 		c.mutex.Unlock()

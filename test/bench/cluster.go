@@ -131,7 +131,7 @@ func (b *bench) startUsher(ctx context.Context, name, program, kubeconfig string
 		p.stop()
 		return nil, err
 	}
-	c, body := client(), review(seed, nil)
+	c, body := client(), review(seed)
 	defer c.CloseIdleConnections()
 	if err := wait.PollUntilContextTimeout(ctx, 50*time.Millisecond, time.Minute, true, func(context.Context) (bool, error) {
 		return post(c, "https://"+address+"/mutate", body) == nil, nil

@@ -100,10 +100,9 @@ func realistic(seed map[string]any) map[string]any {
 	return pod
 }
 
-// review is the AdmissionReview of a CREATE, or of an UPDATE where old is the
-// object before.
-func review(o, old map[string]any) []byte {
-	body, err := reviews.Write(o, old)
+// review is the AdmissionReview of a CREATE.
+func review(o map[string]any) []byte {
+	body, err := reviews.Write(o, nil)
 	if err != nil {
 		panic(err) // the corpus is this folder's own
 	}

@@ -27,10 +27,10 @@ func growth(ctx context.Context, b *bench) (section, error) {
 		sizes    []int
 		body     func(context.Context, int) ([]byte, error)
 	}{
-		{"environment variables", "/mutate", []int{3, 15, 150, 1500, 12000}, func(_ context.Context, n int) ([]byte, error) { return review(withEnv(seed, n), nil), nil }},
-		{"containers", "/mutate", []int{1, 10, 100}, func(_ context.Context, n int) ([]byte, error) { return review(withContainers(seed, n), nil), nil }},
-		{"templates in the cluster, one asked for", "/mutate", []int{1, 10, 100, 1000}, func(ctx context.Context, n int) ([]byte, error) { return review(seed, nil), b.templates(ctx, n) }},
-		{"namespaces", "/mutate", []int{10, 1000, 10000}, func(ctx context.Context, n int) ([]byte, error) { return review(seed, nil), b.namespaces(ctx, n) }},
+		{"environment variables", "/mutate", []int{3, 15, 150, 1500, 12000}, func(_ context.Context, n int) ([]byte, error) { return review(withEnv(seed, n)), nil }},
+		{"containers", "/mutate", []int{1, 10, 100}, func(_ context.Context, n int) ([]byte, error) { return review(withContainers(seed, n)), nil }},
+		{"templates in the cluster, one asked for", "/mutate", []int{1, 10, 100, 1000}, func(ctx context.Context, n int) ([]byte, error) { return review(seed), b.templates(ctx, n) }},
+		{"namespaces", "/mutate", []int{10, 1000, 10000}, func(ctx context.Context, n int) ([]byte, error) { return review(seed), b.namespaces(ctx, n) }},
 		{"Deployments beside one, labels of their own", "/validate", neighbours, b.beside("own", `{"matchLabels":{"app":"web"}}`)},
 		{"Deployments beside one, a label shared by all", "/validate", neighbours, b.beside("shared", `{"matchLabels":{"app":"web","team":"one"}}`)},
 		{"Deployments beside one that selects all their pods", "/validate", neighbours, b.beside("overlapping", `{"matchLabels":{"team":"one"}}`)},
@@ -137,7 +137,7 @@ func filled(ctx context.Context, b *bench, most int) (section, error) {
 	if err := b.alone(ctx, replica); err != nil {
 		return section{}, err
 	}
-	body := review(seed, nil)
+	body := review(seed)
 	t := table{head: []string{"pods in the cluster", "usher at rest MiB", "usher's peak under load MiB", "usher CPU ms"}}
 	for _, n := range []int{0, most / 10, most / 2, most} {
 		if err := b.pods(ctx, n); err != nil {

@@ -133,7 +133,6 @@ func rate(s sample) float64    { return s.rate }
 func half(s sample) float64    { return s.p50.Seconds() * 1000 }
 func slowest(s sample) float64 { return s.p99.Seconds() * 1000 }
 func spent(s sample) float64   { return s.cpu.Seconds() * 1000 }
-func garbage(s sample) float64 { return s.gc * 100 }
 
 // medianOf returns the median of the rounds.
 func medianOf(samples []sample, of func(sample) float64) float64 {

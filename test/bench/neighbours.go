@@ -53,7 +53,7 @@ func (b *bench) beside(namespace, selector string) func(context.Context, int) ([
 		}
 		member(deployment, "metadata")["namespace"], spec(deployment)["selector"] = namespace, selects
 		member(member(spec(deployment), "template"), "metadata")["labels"] = map[string]any{"app": "web", "team": "one", "web": "yes"}
-		return review(deployment, nil), nil
+		return review(deployment), nil
 	}
 }
 

@@ -104,7 +104,6 @@ func (p *process) forgetPeak() error {
 
 var (
 	peakLine     = regexp.MustCompile(`VmHWM:\s+(\d+) kB`)
-	fileLine     = regexp.MustCompile(`RssFile:\s+(\d+) kB`)
 	residentLine = regexp.MustCompile(`VmRSS:\s+(\d+) kB`)
 )
 

@@ -30,7 +30,7 @@ func (b *bench) alone(ctx context.Context, t *table) error {
 	if err != nil {
 		return err
 	}
-	return b.replica(ctx, t, "seed pods, 32 at once", "/mutate", review(seed, nil), 30, 50)
+	return b.replica(ctx, t, "seed pods, 32 at once", "/mutate", review(seed), 30, 50)
 }
 
 // besideDeployments creates many Deployments in one namespace and measures
@@ -47,10 +47,10 @@ func (b *bench) besideDeployments(ctx context.Context, t *table) error {
 	if err := b.deployments(ctx, deployment, many); err != nil {
 		return err
 	}
-	if err := b.replica(ctx, t, fmt.Sprintf("seed pods beside %d Deployments", many), "/mutate", review(seed, nil), 0, 100); err != nil {
+	if err := b.replica(ctx, t, fmt.Sprintf("seed pods beside %d Deployments", many), "/mutate", review(seed), 0, 100); err != nil {
 		return err
 	}
-	return b.replica(ctx, t, fmt.Sprintf("Deployments of the namespace with %d", many), "/validate", review(deployment, nil), 0, 100)
+	return b.replica(ctx, t, fmt.Sprintf("Deployments of the namespace with %d", many), "/validate", review(deployment), 0, 100)
 }
 
 // replica starts a replica in a cgroup, loads it and adds a row. A budget of 0 is
