@@ -33,21 +33,6 @@ func TestASectionReplacesWhatItsMarksHoldAndNothingElse(t *testing.T) {
 	}
 }
 
-func TestCollectingGarbageIsReadFromTheTraceWithoutWhatIdleProcessorsDid(t *testing.T) {
-	log := filepath.Join(t.TempDir(), "log")
-	const trace = `{"msg":"decided"}
-gc 1 @0.1s 1%: 0.5+1.0+0.5 ms clock, 1.0+2.0/3.0/100+4.0 ms cpu, 6->6->3 MB, 8 MB goal, 0 MB stacks, 0 MB globals, 2 P
-gc 2 @0.2s 1%: 0.5+1.0+0.5 ms clock, 0.5+0/0.5/100+0 ms cpu, 6->6->3 MB, 8 MB goal, 0 MB stacks, 0 MB globals, 2 P (forced)
-`
-	if err := os.WriteFile(log, []byte(trace), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	got, err := (&process{log: log}).gc()
-	if want := 11 * time.Millisecond; got != want || err != nil {
-		t.Errorf("got %v, %v; want %v", got, err, want)
-	}
-}
-
 func TestAProcessTellsItsProcessorTimeAndMemory(t *testing.T) {
 	p, err := os.FindProcess(os.Getpid())
 	if err != nil {

@@ -48,10 +48,9 @@ type sample struct {
 	rate     float64
 	p50, p99 time.Duration
 	// cpu is the server's own processor time for a request, of which the round had
-	// calls; gc is the share of garbage collection.
+	// calls.
 	cpu   time.Duration
 	calls int
-	gc    float64
 }
 
 // round loads a server for a while, with that many reviews at once. The bodies
@@ -60,10 +59,6 @@ func round(ctx context.Context, p *process, c *http.Client, path string, bodies 
 	ctx, cancel := context.WithTimeout(ctx, lasts)
 	defer cancel()
 	cpu, err := p.cpu()
-	if err != nil {
-		return sample{}, err
-	}
-	gc, err := p.gc()
 	if err != nil {
 		return sample{}, err
 	}
@@ -78,16 +73,8 @@ func round(ctx context.Context, p *process, c *http.Client, path string, bodies 
 	if err != nil {
 		return sample{}, err
 	}
-	gcAfter, err := p.gc()
-	if err != nil {
-		return sample{}, err
-	}
 	n := time.Duration(max(1, len(result.Took)))
-	got := sample{rate: result.Rate(), p50: result.Percentile(50), p99: result.Percentile(99), cpu: (cpuAfter - cpu) / n, calls: int(n)}
-	if cpuAfter > cpu {
-		got.gc = float64(gcAfter-gc) / float64(cpuAfter-cpu)
-	}
-	return got, nil
+	return sample{rate: result.Rate(), p50: result.Percentile(50), p99: result.Percentile(99), cpu: (cpuAfter - cpu) / n, calls: int(n)}, nil
 }
 
 // A comparison is the baseline and usher under the same load, in turns.

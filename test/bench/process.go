@@ -1,11 +1,8 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"fmt"
-	"io"
-	"math"
 	"net"
 	"os"
 	"os/exec"
@@ -24,13 +21,9 @@ type process struct {
 	*exec.Cmd
 	name, address string
 	log           string
-	// read is how much of the log was read, collected the values of its lines.
-	read      int64
-	collected time.Duration
 }
 
-// startProcess starts a server that logs garbage collections to stderr, and
-// waits until it listens.
+// startProcess starts a server whose stderr is a log, and waits until it listens.
 func startProcess(ctx context.Context, name, address, folder string, env []string, program string, args ...string) (*process, error) {
 	p := &process{Cmd: exec.CommandContext(ctx, program, args...), name: name, address: address, log: filepath.Join(folder, name+".log")}
 	stderr, err := os.Create(p.log)
@@ -39,7 +32,7 @@ func startProcess(ctx context.Context, name, address, folder string, env []strin
 	}
 	defer stderr.Close()
 	p.Stderr = stderr
-	p.Env = append(append(os.Environ(), "GODEBUG=gctrace=1", "KUBECONFIG="), env...)
+	p.Env = append(append(os.Environ(), "KUBECONFIG="), env...)
 	if err := p.Start(); err != nil {
 		return nil, err
 	}
@@ -119,35 +112,4 @@ func (p *process) memory(line *regexp.Regexp) (float64, error) {
 	}
 	kib, err := strconv.ParseFloat(string(m[1]), 64)
 	return kib / 1024, err
-}
-
-// gc tells the processor time of collecting garbage, of a line such as
-// "gc 7 @1s 1%: 0.01+0.9+0.02 ms clock, 0.03+0.1/0.8/0.2+0.05 ms cpu, …"; the
-// third of the slashes is what idle processors did.
-var gcLine = regexp.MustCompile(`(?m)^gc \d+ @.* ms clock, ([\d.]+)\+([\d.]+)/([\d.]+)/[\d.]+\+([\d.]+) ms cpu`)
-
-func (p *process) gc() (time.Duration, error) {
-	file, err := os.Open(p.log)
-	if err != nil {
-		return 0, err
-	}
-	defer file.Close()
-	text, err := io.ReadAll(io.NewSectionReader(file, p.read, math.MaxInt64-p.read))
-	if err != nil {
-		return 0, err
-	}
-	text = text[:bytes.LastIndexByte(text, '\n')+1] // the last line may still be written
-	p.read += int64(len(text))
-	var ms float64
-	for _, m := range gcLine.FindAllSubmatch(text, -1) {
-		for _, part := range m[1:] {
-			n, err := strconv.ParseFloat(string(part), 64)
-			if err != nil {
-				return 0, err
-			}
-			ms += n
-		}
-	}
-	p.collected += time.Duration(ms * float64(time.Millisecond))
-	return p.collected, nil
 }
