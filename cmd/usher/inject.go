@@ -98,10 +98,13 @@ func (o *injectOptions) run(ctx context.Context, s streams, paths []string) erro
 	for _, err := range errs {
 		fmt.Fprintln(s.err, err)
 	}
-	for _, note := range workspace.Notes {
-		fmt.Fprintln(s.err, note)
+	notes := func() {
+		for _, note := range workspace.Notes {
+			fmt.Fprintln(s.err, note)
+		}
 	}
 	if len(errs) > 0 {
+		notes()
 		return cli.Exit(cli.Usage, nil) // an object without its sidecar must not reach the output
 	}
 	if note := files.NotEvaluatedNote(files.NotEvaluated(docs)); note != "" {
@@ -130,6 +133,7 @@ func (o *injectOptions) run(ctx context.Context, s streams, paths []string) erro
 	if err != nil {
 		return err // a part of the objects must not reach the output
 	}
+	notes()
 	unusable := func(name string) bool {
 		entry, _ := workspace.Templates.Get(name)
 		return entry.Err != nil
