@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"crypto/tls"
+	"errors"
 	"fmt"
 	"io"
 	"log"
@@ -75,6 +76,10 @@ func (r *recorder) take(do func() error) ([]byte, error) {
 	return r.last, nil
 }
 
+// recorderName comes before usher's: the API server calls configurations in the order
+// of their names.
+const recorderName = "bench-recorder"
+
 // register makes the API server send pods before any webhook changes them, and
 // workloads after, and waits until it does.
 func (r *recorder) register(ctx context.Context, b *bench) error {
@@ -86,12 +91,10 @@ func (r *recorder) register(ctx context.Context, b *bench) error {
 			Rule:       admissionregistrationv1.Rule{APIGroups: []string{group}, APIVersions: []string{"v1"}, Resources: resources},
 		}}
 	}
-	// The API server calls configurations in the order of their names: before usher.
-	const name = "bench-recorder"
-	mutating := &admissionregistrationv1.MutatingWebhookConfiguration{ObjectMeta: metav1.ObjectMeta{Name: name}, Webhooks: []admissionregistrationv1.MutatingWebhook{{
+	mutating := &admissionregistrationv1.MutatingWebhookConfiguration{ObjectMeta: metav1.ObjectMeta{Name: recorderName}, Webhooks: []admissionregistrationv1.MutatingWebhook{{
 		Name: "recorder.bench.usher.dev", ClientConfig: hook, Rules: rule("", "pods"), SideEffects: &none, FailurePolicy: &fail, AdmissionReviewVersions: []string{"v1"},
 	}}}
-	validating := &admissionregistrationv1.ValidatingWebhookConfiguration{ObjectMeta: metav1.ObjectMeta{Name: name}, Webhooks: []admissionregistrationv1.ValidatingWebhook{{
+	validating := &admissionregistrationv1.ValidatingWebhookConfiguration{ObjectMeta: metav1.ObjectMeta{Name: recorderName}, Webhooks: []admissionregistrationv1.ValidatingWebhook{{
 		Name: "recorder.bench.usher.dev", ClientConfig: hook, Rules: append(rule("apps", "deployments"), rule("batch", "jobs", "cronjobs")...), SideEffects: &none, FailurePolicy: &fail, AdmissionReviewVersions: []string{"v1"},
 	}}}
 	registrations := b.clients.AdmissionregistrationV1()
@@ -118,6 +121,14 @@ func (r *recorder) register(ctx context.Context, b *bench) error {
 		return fmt.Errorf("waiting until the API server calls the recorder: %w", err)
 	}
 	return nil
+}
+
+// unregister removes the recorder from the API server, for which every pod and
+// workload would fail otherwise.
+func (r *recorder) unregister(ctx context.Context, b *bench) error {
+	registrations := b.clients.AdmissionregistrationV1()
+	return errors.Join(registrations.MutatingWebhookConfigurations().Delete(ctx, recorderName, metav1.DeleteOptions{}),
+		registrations.ValidatingWebhookConfigurations().Delete(ctx, recorderName, metav1.DeleteOptions{}))
 }
 
 // apply applies an object with kubectl.
@@ -196,7 +207,7 @@ func (b *bench) record(ctx context.Context) ([]recordedWork, error) {
 		}
 		update.bodies = append(update.bodies, body)
 	}
-	return append(works, create, update), nil
+	return append(works, create, update), r.unregister(ctx, b)
 }
 
 // createPod creates a pod as a controller does, with dry run.
