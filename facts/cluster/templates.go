@@ -99,6 +99,7 @@ func (t *Templates) put(cm *corev1.ConfigMap) {
 	}
 	t.sources[cm.Name] = s
 	t.rebuild()
+	t.warn(s.template)
 }
 
 // replaced returns the versions that stay valid for a while after a new one.
@@ -147,6 +148,19 @@ func (t *Templates) remove(configMap string) {
 	t.rebuild()
 }
 
+// warn logs with which others a template cannot be injected, but not all of many: a
+// cluster may have hundreds of templates of one container.
+func (t *Templates) warn(template string) {
+	const most = 5
+	conflicts := t.Set().Conflicts(template)
+	for _, conflict := range conflicts[:min(most, len(conflicts))] {
+		t.log.Info("warning: "+conflict, "hint", "pods that ask for both are denied")
+	}
+	if more := len(conflicts) - most; more > 0 {
+		t.log.Info("warning: the template cannot be injected together with others", "template", template, "more", more)
+	}
+}
+
 // rebuild rebuilds the set. The caller must hold the lock.
 func (t *Templates) rebuild() {
 	entries := map[string]injector.Entry{}
@@ -172,9 +186,6 @@ func (t *Templates) rebuild() {
 		}
 	}
 	set := t.Set().Replace(entries)
-	for _, conflict := range set.Conflicts() {
-		t.log.Info("warning: "+conflict, "hint", "pods that ask for both are denied")
-	}
 	t.set.Store(set)
 	if t.Changed != nil {
 		t.Changed()

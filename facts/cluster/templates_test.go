@@ -2,8 +2,14 @@ package cluster
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 	"time"
+
+	"github.com/go-logr/logr/funcr"
+	"github.com/prometheus/client_golang/prometheus"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/usher-dev/usher/injector"
 	"github.com/usher-dev/usher/injector/template"
@@ -36,5 +42,27 @@ func TestReplaced(t *testing.T) {
 	}
 	if first := replaced(injector.Entry{}, version(0), at); len(first) != 0 {
 		t.Errorf("%d versions are kept of a template that is new", len(first))
+	}
+}
+
+// TestTemplates_ManyOfOneContainer_WarnOfAFew puts templates none of which a pod can
+// have together with another: what is logged does not grow with their number.
+func TestTemplates_ManyOfOneContainer_WarnOfAFew(t *testing.T) {
+	var warned int
+	log := funcr.New(func(_, args string) {
+		if strings.Contains(args, "warning: ") {
+			warned++
+		}
+	}, funcr.Options{})
+	templates := NewTemplates("usher-system", nil, NewMetrics(prometheus.NewRegistry()), log)
+	for i := range 50 {
+		warned = 0
+		templates.Put(&corev1.ConfigMap{
+			ObjectMeta: metav1.ObjectMeta{Namespace: "usher-system", Name: fmt.Sprintf("side-%d-initializer", i), ResourceVersion: fmt.Sprint(i + 1)},
+			Data:       map[string]string{"config": "containers: [{name: side, image: s}]"},
+		})
+		if want := min(i, 6); warned != want {
+			t.Fatalf("after %d others: %d warnings, want %d", i, warned, want)
+		}
 	}
 }

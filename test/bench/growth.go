@@ -29,8 +29,8 @@ func growth(ctx context.Context, b *bench) (section, error) {
 	}{
 		{"environment variables", "/mutate", []int{3, 15, 150, 1500, 12000}, func(_ context.Context, n int) ([]byte, error) { return review(withEnv(seed, n)), nil }},
 		{"containers", "/mutate", []int{1, 10, 100}, func(_ context.Context, n int) ([]byte, error) { return review(withContainers(seed, n)), nil }},
-		{"templates in the cluster, one asked for", "/mutate", []int{1, 10, 100, 1000}, func(ctx context.Context, n int) ([]byte, error) { return review(seed), b.templates(ctx, n) }},
-		{"namespaces", "/mutate", []int{10, 1000, 10000}, func(ctx context.Context, n int) ([]byte, error) { return review(seed), b.namespaces(ctx, n) }},
+		{"templates in the cluster, one asked for", "/mutate", []int{1, 10, 100}, func(ctx context.Context, n int) ([]byte, error) { return review(seed), b.templates(ctx, n) }},
+		{"namespaces", "/mutate", []int{10, 1000, 5000}, func(ctx context.Context, n int) ([]byte, error) { return review(seed), b.namespaces(ctx, n) }},
 		{"Deployments beside one, labels of their own", "/validate", neighbours, b.beside("own", `{"matchLabels":{"app":"web"}}`)},
 		{"Deployments beside one, a label shared by all", "/validate", neighbours, b.beside("shared", `{"matchLabels":{"app":"web","team":"one"}}`)},
 		{"Deployments beside one that selects all their pods", "/validate", neighbours, b.beside("overlapping", `{"matchLabels":{"team":"one"}}`)},
