@@ -31,10 +31,10 @@ func growth(ctx context.Context, b *bench) (section, error) {
 		{"containers", "/mutate", []int{1, 10, 100}, func(_ context.Context, n int) ([]byte, error) { return review(withContainers(seed, n)), nil }},
 		{"templates in the cluster, one asked for", "/mutate", []int{1, 10, 100}, func(ctx context.Context, n int) ([]byte, error) { return review(seed), b.templates(ctx, n) }},
 		{"namespaces", "/mutate", []int{10, 1000, 5000}, func(ctx context.Context, n int) ([]byte, error) { return review(seed), b.namespaces(ctx, n) }},
-		{"Deployments beside one, labels of their own", "/validate", neighbours, b.beside("own", `{"matchLabels":{"app":"web"}}`)},
-		{"Deployments beside one, a label shared by all", "/validate", neighbours, b.beside("shared", `{"matchLabels":{"app":"web","team":"one"}}`)},
-		{"Deployments beside one that selects all their pods", "/validate", neighbours, b.beside("overlapping", `{"matchLabels":{"team":"one"}}`)},
-		{"Deployments beside one that selects by NotIn and Exists", "/validate", neighbours,
+		{"Deployments next to one, labels of their own", "/validate", neighbours, b.beside("own", `{"matchLabels":{"app":"web"}}`)},
+		{"Deployments next to one, a label shared by all", "/validate", neighbours, b.beside("shared", `{"matchLabels":{"app":"web","team":"one"}}`)},
+		{"Deployments next to one that selects all their pods", "/validate", neighbours, b.beside("overlapping", `{"matchLabels":{"team":"one"}}`)},
+		{"Deployments next to one that selects by NotIn and Exists", "/validate", neighbours,
 			b.beside("notin", `{"matchExpressions":[{"key":"app","operator":"NotIn","values":["other"]},{"key":"web","operator":"Exists"}]}`)},
 	} {
 		t := table{head: []string{g.of, "bytes", "baseline CPU ms", "usher CPU ms", "times the first"}}

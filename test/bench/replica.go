@@ -47,7 +47,7 @@ func (b *bench) besideDeployments(ctx context.Context, t *table) error {
 	if err := b.deployments(ctx, deployment, many); err != nil {
 		return err
 	}
-	if err := b.replica(ctx, t, fmt.Sprintf("seed pods beside %d Deployments", many), "/mutate", review(seed), 0, 100); err != nil {
+	if err := b.replica(ctx, t, fmt.Sprintf("seed pods next to %d Deployments", many), "/mutate", review(seed), 0, 100); err != nil {
 		return err
 	}
 	return b.replica(ctx, t, fmt.Sprintf("Deployments of the namespace with %d", many), "/validate", review(deployment), 0, 100)
