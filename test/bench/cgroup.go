@@ -13,7 +13,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// A cgroup is a memory cgroup of its own for one server, as the kubelet makes
+// A cgroup is the memory cgroup of one server, like the one that the kubelet creates
 // for a container.
 type cgroup struct {
 	folder string

@@ -31,11 +31,11 @@ func growth(ctx context.Context, b *bench) (section, error) {
 		{"containers", "/mutate", []int{1, 10, 100}, func(_ context.Context, n int) ([]byte, error) { return review(withContainers(seed, n)), nil }},
 		{"templates in the cluster, one asked for", "/mutate", []int{1, 10, 100}, func(ctx context.Context, n int) ([]byte, error) { return review(seed), b.templates(ctx, n) }},
 		{"namespaces", "/mutate", []int{10, 1000, 5000}, func(ctx context.Context, n int) ([]byte, error) { return review(seed), b.namespaces(ctx, n) }},
-		{"Deployments next to one, labels of their own", "/validate", neighbours, b.beside("own", `{"matchLabels":{"app":"web"}}`)},
-		{"Deployments next to one, a label shared by all", "/validate", neighbours, b.beside("shared", `{"matchLabels":{"app":"web","team":"one"}}`)},
-		{"Deployments next to one that selects all their pods", "/validate", neighbours, b.beside("overlapping", `{"matchLabels":{"team":"one"}}`)},
-		{"Deployments next to one that selects by NotIn and Exists", "/validate", neighbours,
-			b.beside("notin", `{"matchExpressions":[{"key":"app","operator":"NotIn","values":["other"]},{"key":"web","operator":"Exists"}]}`)},
+		{"other Deployments, each with another label", "/validate", neighbours, b.reviewAmong("own", `{"matchLabels":{"app":"web"}}`)},
+		{"other Deployments that share a label", "/validate", neighbours, b.reviewAmong("shared", `{"matchLabels":{"app":"web","team":"one"}}`)},
+		{"other Deployments, all of whose pods the reviewed one selects", "/validate", neighbours, b.reviewAmong("overlapping", `{"matchLabels":{"team":"one"}}`)},
+		{"other Deployments, the reviewed one selects by NotIn and Exists", "/validate", neighbours,
+			b.reviewAmong("notin", `{"matchExpressions":[{"key":"app","operator":"NotIn","values":["other"]},{"key":"web","operator":"Exists"}]}`)},
 	} {
 		t := table{head: []string{g.of, "bytes", "baseline CPU ms", "usher CPU ms", "times the first"}}
 		var first float64
@@ -160,7 +160,7 @@ func filled(ctx context.Context, b *bench, most int) (section, error) {
 		}
 		t.add(fmt.Sprint(n), two(resident), two(high), two(medianOf(c.usher, spent)))
 	}
-	if err := b.besideDeployments(ctx, replica); err != nil {
+	if err := b.amongDeployments(ctx, replica); err != nil {
 		return section{}, err
 	}
 	return section{text: replica.String() + "\n" + t.String()}, nil

@@ -53,7 +53,7 @@ func TestARaisedRowSaysOfWhatAndWhy(t *testing.T) {
 		"twice":               {against + "rows: [" + row + ", " + row + "]", nil, "rows[1].work"},
 		"below the limit":     {against + "rows: [{work: seed pod, percent: 3, commit: a, reason: b}]", nil, "rows[0].percent: 3 is not above the general limit of 5"},
 		"without a reason":    {against + "rows: [{work: seed pod, percent: 8, commit: a}]", nil, "rows[0]: write the reason"},
-		"a field of its own":  {against + "rows: [{work: seed pod, percent: 8, commit: a, reason: b, until: tomorrow}]", nil, "until"},
+		"an unknown field":    {against + "rows: [{work: seed pod, percent: 8, commit: a, reason: b, until: tomorrow}]", nil, "until"},
 		"not what YAML means": {"rows: 5", nil, "rows"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -14,9 +14,9 @@ import (
 // neighbours is how many other Deployments a namespace has.
 var neighbours = []int{0, 1000, 10000}
 
-// beside returns what makes the review of a Deployment with a selector beside n
-// others, each of which has a label of its own and one that all have.
-func (b *bench) beside(namespace, selector string) func(context.Context, int) ([]byte, error) {
+// reviewAmong returns a function that creates n Deployments, which share one label and
+// differ in another, and returns the review of one more Deployment with that selector.
+func (b *bench) reviewAmong(namespace, selector string) func(context.Context, int) ([]byte, error) {
 	return func(ctx context.Context, n int) ([]byte, error) {
 		// While it fills, usher does not judge.
 		off := map[string]string{"policy.usher.dev/enforce": "off", "policy.usher.dev/warn": "off"}

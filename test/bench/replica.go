@@ -15,7 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 )
 
-// many is the number of Deployments beside which a replica is measured.
+// many is the number of Deployments in the cluster for the measurements of large ones.
 const many = 10000
 
 // replicas is the memory of a replica in a cgroup of its own: as it starts, at
@@ -33,9 +33,9 @@ func (b *bench) alone(ctx context.Context, t *table) error {
 	return b.replica(ctx, t, "seed pods, 32 at once", "/mutate", review(seed), 30, 50)
 }
 
-// besideDeployments creates many Deployments in one namespace and measures
-// replicas beside them.
-func (b *bench) besideDeployments(ctx context.Context, t *table) error {
+// amongDeployments creates many Deployments in one namespace and measures
+// replicas in that cluster.
+func (b *bench) amongDeployments(ctx context.Context, t *table) error {
 	seed, err := object("injector/testdata/myapp-pod.yaml")
 	if err != nil {
 		return err
