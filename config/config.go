@@ -38,6 +38,9 @@ type Configuration struct {
 	// Paths selects among the files of a repository; it has no effect in a
 	// cluster.
 	Paths Paths `json:"paths,omitzero"`
+	// Input and Charts are about what the command line reads of a repository, too.
+	Input  Input   `json:"input,omitzero"`
+	Charts []Chart `json:"charts,omitempty"`
 }
 
 // Policies configures the rules.

@@ -29,6 +29,7 @@ type definition struct {
 	crd      *apiextensionsv1.CustomResourceDefinition
 	versions map[string]func() (registry, error)
 	stored   bool // true for a definition from a cluster
+	digest   digest
 }
 
 // definitionKind is the kind of CustomResourceDefinitions.
@@ -38,50 +39,51 @@ var definitionKind = apiextensionsv1.SchemeGroupVersion.WithKind("CustomResource
 // and to judge it takes long, because the server compiles its schemas.
 type digest [sha256.Size]byte
 
-// defined is a result of Define.
+// defined is what came of a definition.
 type defined struct {
+	definition
 	refusals []finding.Finding
 	err      error
 }
 
 // Define adds the kind of a CustomResourceDefinition, given as JSON, which
 // takes precedence over a definition from a cluster. If the server refuses the
-// definition, Define does not add it and returns the reasons. The error reports
-// a conflicting earlier definition. Define must not run concurrently with
-// Validate.
-func (v *Validator) Define(raw []byte) ([]finding.Finding, error) {
+// definition, Define does not add it and returns the reasons. Nor does it replace an
+// earlier definition: variant is true if that is a different one. Define must not run
+// concurrently with Validate.
+func (v *Validator) Define(raw []byte) (refusals []finding.Finding, variant bool, err error) {
 	key := digest(sha256.Sum256(raw))
 	d, again := v.defined[key]
 	if !again {
-		d.refusals, d.err = v.define(raw)
+		d.definition, d.refusals, d.err = read(raw)
+		d.digest = key
 		v.defined[key] = d
 	}
-	return d.refusals, d.err
+	if d.err != nil || len(d.refusals) > 0 {
+		return d.refusals, false, d.err
+	}
+	gk := d.kind()
+	first, ok := v.custom[gk]
+	if !ok || first.stored {
+		v.custom[gk] = d.definition
+		return nil, false, nil
+	}
+	return nil, !first.same(d.definition), nil
 }
 
-func (v *Validator) define(raw []byte) ([]finding.Finding, error) {
+// read returns a definition, or why the server refuses it.
+func read(raw []byte) (d definition, refusals []finding.Finding, err error) {
 	c := &call{registry: registries()[definitionKind.GroupKind()], kind: definitionKind}
 	found, err := c.judge(verdict.Object{JSON: raw}, nil)
 	if err != nil {
-		return nil, err
+		return d, nil, err
 	}
 	placed(found)
 	if refuses(found) {
-		return slices.DeleteFunc(found, func(f finding.Finding) bool { return !f.RefusedByServer }), nil
+		return d, slices.DeleteFunc(found, func(f finding.Finding) bool { return !f.RefusedByServer }), nil
 	}
-	d, err := newDefinition(raw)
-	if err != nil {
-		return nil, err
-	}
-	gk := d.kind()
-	if first, ok := v.custom[gk]; ok && !first.stored {
-		if !first.same(d) {
-			return nil, fmt.Errorf("%s is defined twice and differently: remove one definition", gk)
-		}
-		return nil, nil
-	}
-	v.custom[gk] = d
-	return nil, nil
+	d, err = newDefinition(raw)
+	return d, nil, err
 }
 
 // DefineStored adds the kind of a cluster's CustomResourceDefinition, given as
@@ -122,6 +124,9 @@ func placed(found []finding.Finding) {
 
 // same reports whether two definitions are equivalent.
 func (d definition) same(other definition) bool {
+	if d.digest == other.digest {
+		return true
+	}
 	a, err := json.Marshal(d.crd.Spec)
 	if err != nil {
 		return false
@@ -132,8 +137,10 @@ func (d definition) same(other definition) bool {
 
 // definition finds the definition of a kind: in the input, or else usher's own.
 func (v *Validator) definition(kind schema.GroupKind) (definition, bool) {
-	if d, ok := v.custom[kind]; ok {
-		return d, true
+	for at := v; at != nil; at = at.outer {
+		if d, ok := at.custom[kind]; ok {
+			return d, true
+		}
 	}
 	if !slices.Contains(crds.Groups(), kind.Group) {
 		return definition{}, false

@@ -52,7 +52,7 @@ just: values
 }
 
 func TestCheckAsHTML(t *testing.T) {
-	files := map[string]string{"broken.yaml": "a: ["}
+	files := map[string]string{"broken.yaml": "apiVersion: v1\nkind: ["}
 	for path, text := range troubled {
 		files[path] = text
 	}
@@ -94,7 +94,7 @@ func TestCheckAsHTML(t *testing.T) {
 	}
 	all := page.text()
 	for _, want := range []string{
-		"The check is incomplete", "broken.yaml:1: YAML", "1 skipped: not a Kubernetes object", "Exempt: it needs the token",
+		"The check is incomplete", "broken.yaml:2: YAML", "1 skipped: not a Kubernetes object", "Exempt: it needs the token",
 		"the API server refuses the object: a Job whose pods are always restarted would never complete", "write restartPolicy: Never",
 	} {
 		if !strings.Contains(all, want) {
@@ -154,7 +154,7 @@ spec:
 				file = text + ".yaml"
 			}
 			folder(t, map[string]string{file: manifest})
-			_, out, _ := invoke("", "check", "--level", "strict", "--unknown-kinds", "fail", "-o", "html", ".")
+			_, out, _ := invoke("", "check", "--level", "strict", "--unknown-kinds", "fail", "-o", "html", "./"+file)
 			page := parsed(t, out)
 			if len(page.all("[data-item]")) < 3 {
 				t.Errorf("findings: %s", page.text())
