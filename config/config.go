@@ -15,6 +15,7 @@ import (
 	"github.com/usher-dev/usher/policies"
 	"github.com/usher-dev/usher/policies/rules"
 	"github.com/usher-dev/usher/policies/servererrors"
+	"github.com/usher-dev/usher/suggest"
 	"github.com/usher-dev/usher/yaml/strict"
 )
 
@@ -51,6 +52,8 @@ type Policies struct {
 	Warn finding.Level `json:"warn"`
 	// Audit is the level that is written to the audit log.
 	Audit finding.Level `json:"audit"`
+	// Groups names groups of rules to enable, which are off by default.
+	Groups []string `json:"groups,omitempty"`
 	// Exclude names rules to disable.
 	Exclude []string `json:"exclude,omitempty"`
 	// Exemptions decide which exemptions of objects are valid.
@@ -145,6 +148,11 @@ func (c *Configuration) validate() (errs []error) {
 			}
 		}
 	}
+	for _, group := range c.Policies.Groups {
+		if !slices.Contains(policies.Groups(), group) {
+			errs = append(errs, fmt.Errorf("policies.groups has %q; %s", group, suggest.Instead(group, policies.Groups())))
+		}
+	}
 	if known {
 		if _, err := rules.New(c.Options()); err != nil {
 			errs = append(errs, err)
@@ -188,7 +196,7 @@ func (c *Configuration) Options() policies.Options {
 	exclude := slices.DeleteFunc(slices.Clone(c.Policies.Exclude), func(id string) bool {
 		return servererrors.Known(id) || rules.Retired(id)
 	})
-	o := policies.Options{Exclude: exclude, Exemptable: c.exemptable}
+	o := policies.Options{Groups: c.Policies.Groups, Exclude: exclude, Exemptable: c.exemptable}
 	for _, t := range c.Policies.PodTemplates {
 		o.Templates = append(o.Templates, policies.TemplatePath{Group: t.Group, Kind: t.Kind, Path: t.Path})
 	}

@@ -18,6 +18,7 @@ import (
 	"k8s.io/apiextensions-apiserver/pkg/crdserverscheme"
 	"k8s.io/apiextensions-apiserver/pkg/registry/customresource"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	apiversion "k8s.io/apimachinery/pkg/version"
 
 	"github.com/usher-dev/usher/deploy/base/crds"
 	"github.com/usher-dev/usher/finding"
@@ -180,6 +181,27 @@ func (d definition) kind() schema.GroupKind {
 	return schema.GroupKind{Group: d.crd.Spec.Group, Kind: d.crd.Spec.Names.Kind}
 }
 
+// deprecated returns the server's warning about a version, "" if it is not deprecated.
+func deprecated(crd *apiextensionsv1.CustomResourceDefinition, v *apiextensionsv1.CustomResourceDefinitionVersion) string {
+	switch {
+	case !v.Deprecated:
+		return ""
+	case v.DeprecationWarning != nil:
+		return *v.DeprecationWarning
+	}
+	says, better := fmt.Sprintf("%s/%s %s is deprecated", crd.Spec.Group, v.Name, crd.Spec.Names.Kind), ""
+	for _, other := range crd.Spec.Versions {
+		if other.Served && !other.Deprecated && apiversion.CompareKubeAwareVersionStrings(v.Name, other.Name) < 0 &&
+			(better == "" || apiversion.CompareKubeAwareVersionStrings(better, other.Name) < 0) {
+			better = other.Name
+		}
+	}
+	if better == "" {
+		return says
+	}
+	return fmt.Sprintf("%s; use %s/%s %s", says, crd.Spec.Group, better, crd.Spec.Names.Kind)
+}
+
 // custom creates the registry of one version of a defined kind, as the server
 // does when the definition is established.
 func custom(crd *apiextensionsv1.CustomResourceDefinition, version *apiextensionsv1.CustomResourceDefinitionVersion) (made registry, err error) {
@@ -223,8 +245,8 @@ func custom(crd *apiextensionsv1.CustomResourceDefinition, version *apiextension
 	}
 	namespaced := crd.Spec.Scope == apiextensionsv1.NamespaceScoped
 	return registry{
-		resource: crd.Spec.Names.Plural,
-		codec:    untyped{structural, crd.Spec.PreserveUnknownFields},
+		resource: crd.Spec.Names.Plural, deprecated: deprecated(crd, version),
+		codec: untyped{structural, crd.Spec.PreserveUnknownFields},
 		strategy: customresource.NewStrategy(crdserverscheme.NewUnstructuredObjectTyper(), namespaced, kind, whole, nil,
 			structural, status, scale, version.SelectableFields),
 	}, nil

@@ -54,6 +54,7 @@ func (w within) Gather(_ context.Context, r facts.Request) (*verdict.Facts, erro
 	}
 	known := world.About(w.labels[namespace], steps)
 	known.NamespaceAnnotations = w.annotations[namespace]
+	known.Levels.Files = true
 	w.override(known)
 	known.Networks, known.Lister = w.networks[namespace], w.objects.lister(w.world.Evaluator, w.unit)
 	_, known.OwnNetworkTaken = known.Networks[r.Object.Name]

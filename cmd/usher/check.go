@@ -23,8 +23,10 @@ import (
 	"github.com/usher-dev/usher/cmd/internal/cli"
 	"github.com/usher-dev/usher/config"
 	"github.com/usher-dev/usher/finding"
+	"github.com/usher-dev/usher/policies"
 	"github.com/usher-dev/usher/policies/ruledocs"
 	"github.com/usher-dev/usher/policies/rules"
+	"github.com/usher-dev/usher/suggest"
 	"github.com/usher-dev/usher/verdict"
 )
 
@@ -32,7 +34,8 @@ import (
 type checkFlags struct {
 	output                                      cli.Outputs
 	level, failOn, config, server, unknownKinds string
-	files, rules, exclude, templates, crds      []string
+	files, rules, groups, exclude               []string
+	templates, crds                             []string
 	namespace                                   string
 	namespaceLabels                             map[string]string
 	values, set                                 []string
@@ -144,12 +147,14 @@ of --fail-on or more severe, 2 if input cannot be read, else 0.`,
 	f.StringVarP(&flags.namespace, cli.NamespaceFlag, "n", "default", "namespace of objects without one")
 	cli.NamespaceLabels(cmd, &flags.namespaceLabels)
 	f.StringSliceVar(&flags.rules, "rule", nil, "check only this rule (repeatable)")
+	f.StringSliceVar(&flags.groups, "group", nil, "also check this group of rules: "+suggest.List(policies.Groups(), "or")+" (repeatable)")
 	f.StringSliceVar(&flags.exclude, "exclude", nil, "skip this rule (repeatable)")
 	cli.Configuration(cmd, &flags.config)
 	cli.KubernetesVersion(cmd, &flags.server, "the configuration's, or the newest known")
 	cli.Complete(cmd, cli.Manifests, "crds")
 	cli.Complete(cmd, flags.connection.CompleteNamespaces, cli.NamespaceFlag)
 	cli.Complete(cmd, completeRules, "rule", "exclude")
+	cli.Complete(cmd, cobra.FixedCompletions(policies.Groups(), cobra.ShellCompDirectiveNoFileComp), "group")
 	return cmd
 }
 
@@ -184,6 +189,11 @@ func (f *checkFlags) run(ctx context.Context) (*check.Run, error) {
 	errs = append(errs, err)
 	run.FailOn, err = level(f.failOn)
 	errs = append(errs, err)
+	for _, group := range f.groups {
+		if !slices.Contains(policies.Groups(), group) {
+			errs = append(errs, fmt.Errorf("--group is %q; %s", group, suggest.Instead(group, policies.Groups())))
+		}
+	}
 	for _, id := range slices.Concat(f.rules, f.exclude) {
 		if _, err := ruledocs.Find(id); err != nil {
 			errs = append(errs, err)
@@ -222,6 +232,7 @@ func (f *checkFlags) run(ctx context.Context) (*check.Run, error) {
 	only, _ := ruledocs.Split(f.rules)
 	exclude, _ := ruledocs.Split(f.exclude)
 	o.Rules.Only, o.Rules.Exclude = only, append(slices.Clone(o.Rules.Exclude), exclude...)
+	o.Rules.Groups = slices.Concat(o.Rules.Groups, f.groups)
 	o.Warn, o.Enforce = run.Report, run.FailOn
 	_, err = rules.New(o.Rules)
 	return run, err

@@ -71,10 +71,10 @@ func TestCheckAsHTML(t *testing.T) {
 		facets[facet.attribute("data-facet")] = facet.words("a")
 	}
 	want := map[string][]string{
-		"level": {"invariant 1", "strict 3", "exempt 1"},
-		"rule":  {"job-restart-policy 1", "sa-default 2", "job-no-deadline 1", "job-ttl 1"},
-		"ns":    {"shop 4", "web 1"},
-		"unit":  {"shop 4", "web 1"},
+		"level": {"invariant 1", "strict 5", "exempt 1"},
+		"rule":  {"job-restart-policy 1", "pod-no-memory-request 2", "sa-default 2", "job-no-deadline 1", "job-ttl 1"},
+		"ns":    {"shop 5", "web 2"},
+		"unit":  {"shop 5", "web 2"},
 	}
 	if diff := cmp.Diff(want, facets); diff != "" {
 		t.Errorf("facets (-want +got):\n%s", diff)

@@ -216,7 +216,7 @@ spec:
   completionMode: Indexed
   parallelism: 2
   successPolicy: {rules: [{succeededIndexes: "0-1"}]}
-  template: {spec: {restartPolicy: Never, containers: [{name: a, image: a}]}}
+  template: {spec: {restartPolicy: Never, containers: [{name: a, image: 'a:1'}]}}
 `
 
 func TestBadObjectsAreNamedAndTheGoodAreJudged(t *testing.T) {

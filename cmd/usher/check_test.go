@@ -22,19 +22,19 @@ spec:
   template:
     spec:
       restartPolicy: Always
-      containers: [{name: a, image: a}]
+      containers: [{name: a, image: 'a:1'}]
 `
 	soundJob = `apiVersion: batch/v1
 kind: Job
 metadata: {name: sound}
-spec: {template: {spec: {restartPolicy: Never, containers: [{name: a, image: a}]}}}
+spec: {template: {spec: {restartPolicy: Never, containers: [{name: a, image: 'a:1'}]}}}
 `
 	zeroWork = `apiVersion: batch/v1
 kind: Job
 metadata:
   name: idle
   annotations: {policy.usher.dev/exempt: job-zero-work, policy.usher.dev/exempt-reason: it is a template}
-spec: {completions: 0, template: {spec: {restartPolicy: Never, containers: [{name: a, image: a}]}}}
+spec: {completions: 0, template: {spec: {restartPolicy: Never, containers: [{name: a, image: 'a:1'}]}}}
 `
 )
 

@@ -111,6 +111,10 @@ func TestCheck_Units(t *testing.T) {
 			files: map[string]string{"crd.yaml": thingDefinition("integer"), "thing.yaml": strings.Replace(thing, "/v1", "/v1beta1", 1)}, status: cli.Failed,
 			out: "thing.yaml:1:1: invariant: the CustomResourceDefinition things.example.com does not serve the version v1beta1: write apiVersion: example.com/v1 (unserved-kind)\n",
 		},
+		"a version that the definition calls deprecated": {
+			files: map[string]string{"crd.yaml": strings.Replace(thingDefinition("integer"), "  - name: v1\n    served: true\n", "  - name: v1beta1\n    served: true\n    storage: false\n    deprecated: true\n    schema: {openAPIV3Schema: {type: object, x-kubernetes-preserve-unknown-fields: true}}\n  - name: v1\n    served: true\n", 1), "thing.yaml": strings.Replace(thing, "/v1", "/v1beta1", 1)},
+			out:   "thing.yaml:1:1: baseline: example.com/v1beta1 Thing is deprecated; use example.com/v1 Thing (warned-by-server)\n",
+		},
 		"selectors are compared within a folder": {
 			files: map[string]string{"a/web.yaml": workload("web", "x"), "b/api.yaml": workload("api", "x"), "c/one.yaml": workload("one", "z") + "---\n" + workload("two", "z")},
 			out: "c/one.yaml:6:3: baseline: selector is app=z, which matches the pods of Deployment two too: add a label of its own (selector-overlap)\n" +

@@ -168,6 +168,6 @@ spec:
   selector: {matchLabels: {app: NAME}}
   template:
     metadata: {labels: {app: NAME}, annotations: {inject.usher.dev/side: "true"}}
-    spec: {containers: [{name: app, image: app}]}
+    spec: {containers: [{name: app, image: 'app:1'}]}
 `)
 }
