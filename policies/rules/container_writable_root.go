@@ -8,7 +8,7 @@ import (
 
 // container-writable-root: a container may write to the file system of its image.
 //
-// Whoever takes over the program can then install others. What a program writes on
+// An attacker who takes over the program can then install others. What a program writes on
 // purpose belongs into a volume, such as an emptyDir.
 func init() {
 	register(policies.Rule{
@@ -19,7 +19,7 @@ func init() {
 		Group:   "security",
 		Pods:    true,
 		Summary: "A container may write to its root file system",
-		Harm:    "whoever takes over the program can install others",
+		Harm:    "an attacker who takes over the program can install others",
 		Fix:     "write `securityContext: {readOnlyRootFilesystem: true}`, and an emptyDir for the folders that the program writes to",
 		Check: onContainers(func(p *policies.Pass, c policies.PodContainer) {
 			if s := c.SecurityContext; s == nil || !value(s.ReadOnlyRootFilesystem, false) {

@@ -21,7 +21,7 @@ func init() {
 		Gradual: true,
 		Pods:    true,
 		Summary: "The pods violate the baseline profile of the Pod Security Standards",
-		Harm:    "whoever takes over a program can take over its node",
+		Harm:    "an attacker who takes over the program can take over its node",
 		Fix:     "remove what the message names, or write the annotation `policy.usher.dev/exempt: pod-security-baseline` with a reason; see " + standards,
 		Check:   onPods(func(p *policies.Pass, t *policies.PodTemplate) { secured(p, t, api.LevelBaseline) }),
 	})

@@ -22,7 +22,7 @@ func init() {
 		Group:   "security",
 		Pods:    true,
 		Summary: "The pods violate the restricted profile of the Pod Security Standards",
-		Harm:    "whoever takes over a program has more rights than the program needs",
+		Harm:    "an attacker who takes over the program has more rights than it needs",
 		Fix:     "write what the message names, such as `securityContext: {runAsNonRoot: true, allowPrivilegeEscalation: false, seccompProfile: {type: RuntimeDefault}, capabilities: {drop: [ALL]}}`; see " + standards,
 		Check:   onPods(func(p *policies.Pass, t *policies.PodTemplate) { secured(p, t, api.LevelRestricted) }),
 	})
