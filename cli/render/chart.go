@@ -28,6 +28,7 @@ func renderChart(r Request) (*Result, error) {
 	if c.Metadata.Type == "library" {
 		return result, nil
 	}
+	local := addLocal(c, r.Folder)
 	if missing := dropMissing(c, r.Values); len(missing) > 0 {
 		result.Notes = append(result.Notes, fmt.Sprintf("%s: rendered without dependencies that its folder does not contain: %s (run helm dependency build)", r.Folder, strings.Join(missing, ", ")))
 	}
@@ -48,7 +49,7 @@ func renderChart(r Request) (*Result, error) {
 	}
 	// Helm creates the definitions of a chart before its templates.
 	for _, crd := range c.CRDObjects() {
-		result.Objects = append(result.Objects, Object{File: source(r.Folder, c, crd.Filename), Text: string(crd.File.Data)})
+		result.Objects = append(result.Objects, Object{File: source(r.Folder, c, local, crd.Filename), Text: string(crd.File.Data)})
 	}
 	files, notes, err := chart.Files(c, release, r.Values, capabilities)
 	result.Notes = append(result.Notes, notes...)
@@ -57,7 +58,7 @@ func renderChart(r Request) (*Result, error) {
 	}
 	for _, name := range slices.Sorted(maps.Keys(files)) {
 		if isManifest(name) && strings.TrimSpace(files[name]) != "" {
-			result.Objects = append(result.Objects, Object{File: source(r.Folder, c, name), Text: separated(files[name])})
+			result.Objects = append(result.Objects, Object{File: source(r.Folder, c, local, name), Text: separated(files[name])})
 		}
 	}
 	return result, nil
@@ -78,9 +79,39 @@ func isManifest(name string) bool {
 	return base != "NOTES.txt" && !strings.HasPrefix(base, "_")
 }
 
-// source is the file of a template, which Helm names CHART/templates/FILE.
-func source(folder string, c *v2.Chart, name string) string {
-	return filepath.Join(folder, filepath.FromSlash(strings.TrimPrefix(name, c.Name()+"/")))
+// source is the file of a template, which Helm names CHART/templates/FILE, or
+// CHART/charts/DEPENDENCY/templates/FILE. local has the folders of dependencies that are
+// elsewhere.
+func source(folder string, c *v2.Chart, local map[string]string, name string) string {
+	name = strings.TrimPrefix(name, c.Name()+"/")
+	if below, ok := strings.CutPrefix(name, "charts/"); ok {
+		dependency, rest, _ := strings.Cut(below, "/")
+		if own := local[dependency]; own != "" {
+			return filepath.Join(own, filepath.FromSlash(rest))
+		}
+	}
+	return filepath.Join(folder, filepath.FromSlash(name))
+}
+
+// addLocal adds the dependencies that the chart names by their paths, as helm dependency
+// build does, and returns their folders by name.
+func addLocal(c *v2.Chart, folder string) map[string]string {
+	folders := map[string]string{}
+	for _, d := range c.Metadata.Dependencies {
+		if d == nil || slices.ContainsFunc(c.Dependencies(), func(sub *v2.Chart) bool { return sub.Name() == d.Name }) {
+			continue
+		}
+		path, local := strings.CutPrefix(d.Repository, "file://")
+		if !local || filepath.IsAbs(path) {
+			continue
+		}
+		own := filepath.Join(folder, filepath.FromSlash(path))
+		if sub, err := chart.Open(own); err == nil && sub.Name() == d.Name {
+			c.AddDependency(sub)
+			folders[d.Name] = own
+		}
+	}
+	return folders
 }
 
 // dropMissing removes the dependencies that the chart names and does not contain, and

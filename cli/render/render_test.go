@@ -94,6 +94,14 @@ func TestRender_Units(t *testing.T) {
 			want:    []string{"c/templates/a.yaml: a: 1"},
 			notes:   []string{"c: rendered without dependencies that its folder does not contain: redis (run helm dependency build)"},
 		},
+		"a dependency in another folder": {
+			files: map[string]string{
+				"c/Chart.yaml": chartYAML + "dependencies: [{name: lib, version: 1.0.0, repository: 'file://../lib'}]\n", "c/values.yaml": "lib: {x: 1}",
+				"lib/Chart.yaml": "apiVersion: v2\nname: lib\nversion: 1.0.0\n", "lib/templates/a.yaml": "a: {{ .Values.x }}",
+			},
+			request: Request{Kind: units.Chart, Folder: "c"},
+			want:    []string{"lib/templates/a.yaml: a: 1"},
+		},
 		"a lookup": {
 			files:   map[string]string{"c/Chart.yaml": chartYAML, "c/templates/a.yaml": `a: {{ len (lookup "v1" "Secret" "default" "x") }}`},
 			request: Request{Kind: units.Chart, Folder: "c"},
