@@ -56,7 +56,7 @@ interrupted.`,
 	flags.connect.RegisterNamespace(cmd, "namespace to look in")
 	f.BoolVarP(&flags.all, "all-namespaces", "A", false, "look in every namespace")
 	f.StringVarP(&flags.selector, "selector", "l", "", "look only at pods with these labels")
-	f.BoolVarP(&flags.watch, "watch", "w", false, "look again every 5 seconds, and print each change, until interrupted")
+	f.BoolVarP(&flags.watch, "watch", "w", false, "poll every 5 seconds and print changes, until interrupted")
 	cli.Output(cmd, &flags.output, "text", "json", "yaml")
 	cli.OwnNamespace(cmd, &flags.own)
 	f.BoolVar(&flags.restart, "restart", false, "restart the workloads of the pods that drifted")

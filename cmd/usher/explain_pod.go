@@ -14,7 +14,7 @@ import (
 	"github.com/usher-dev/usher/facts/kubeconfig"
 )
 
-const explainLong = `Explain what pods have of usher's templates, and why:
+const explainLong = `Show which templates a pod has, which its replacement will get, and why:
 
   NOW       what each pod has, read from the pod
   NEXT POD  what the next pod of its owner gets, and what was looked at
