@@ -234,7 +234,7 @@ func level(name string) (*finding.Level, error) {
 // summarise prints totals on standard error.
 func summarise(s streams, r *report.Result) {
 	sum := r.Summary
-	fmt.Fprintf(s.err, "%d objects checked in %d files: %d invariant, %d baseline, %d strict", sum.Judged, sum.Files, sum.Invariant, sum.Baseline, sum.Strict)
+	fmt.Fprintf(s.err, "%s in %s: %d invariant, %d baseline, %d strict", finding.Count(sum.Judged, "object"), finding.Count(sum.Files, "file"), sum.Invariant, sum.Baseline, sum.Strict)
 	if sum.Exempt > 0 {
 		fmt.Fprintf(s.err, ", %d exempt", sum.Exempt)
 	}

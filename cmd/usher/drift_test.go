@@ -57,12 +57,12 @@ func TestDrift(t *testing.T) {
 	}
 
 	status, _, stderr = c.usher(t, "drift", "-n", ns, "--restart", "--dry-run")
-	if status != 0 || !strings.Contains(stderr, "[1/1] "+ns+"/deployment/shop would be restarted for 2 pod(s)") {
+	if status != 0 || !strings.Contains(stderr, "[1/1] "+ns+"/deployment/shop would be restarted for 2 pods") {
 		t.Errorf("exit status %d: %s", status, stderr)
 	}
 	for _, dryRun := range []string{"--dry-run=client", "--dry-run=server"} {
 		status, _, stderr := c.usher(t, "drift", "deployment/shop", "-n", ns, "--restart", dryRun)
-		if status != 0 || stderr != "[1/1] "+ns+"/deployment/shop would be restarted for 2 pod(s)\n" {
+		if status != 0 || stderr != "[1/1] "+ns+"/deployment/shop would be restarted for 2 pods\n" {
 			t.Errorf("%s: exit status %d: %s", dryRun, status, stderr)
 		}
 	}

@@ -2,7 +2,6 @@ package main
 
 import (
 	"fmt"
-	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -19,7 +18,7 @@ func newExplainReason(s streams) *cobra.Command {
 		RunE: func(_ *cobra.Command, args []string) error {
 			if len(args) == 0 {
 				for _, r := range reason.All() {
-					fmt.Fprintf(s.out, "%-20s %s\n", r, firstSentence(r.Explain()))
+					fmt.Fprintf(s.out, "%-20s %s\n", r, r.Summary()+".")
 				}
 				return nil
 			}
@@ -39,11 +38,4 @@ func reasonCodes() []string {
 		codes = append(codes, string(r))
 	}
 	return codes
-}
-
-func firstSentence(text string) string {
-	if sentence, _, ok := strings.Cut(text, ". "); ok {
-		return sentence + "."
-	}
-	return text
 }
