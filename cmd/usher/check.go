@@ -142,6 +142,7 @@ of --fail-on or more severe, 2 if input cannot be read, else 0.`,
 	cli.Complete(cmd, cli.Manifests, "crds")
 	cli.Complete(cmd, flags.connection.CompleteNamespaces, cli.NamespaceFlag)
 	cli.Complete(cmd, completeRules, "rule", "exclude")
+	cli.WithoutSelection(cmd)
 	return cmd
 }
 
