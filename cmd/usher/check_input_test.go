@@ -41,7 +41,7 @@ func TestBadInputIsNamedAndTheGoodIsJudged(t *testing.T) {
 		},
 		"an alias bomb":               {text: aliasBomb(), want: "bad.yaml:1: YAML: document contains excessive aliasing"},
 		"a binary file":               {text: "\x7fELF\x00\x01", want: "bad.yaml: a binary file, neither YAML nor JSON"},
-		"nothing but an open bracket": {text: "[", want: "bad.yaml:1: YAML: did not find expected node content"},
+		"nothing but an open bracket": {text: "[", want: "bad.yaml:1: YAML: a list or mapping is not complete"},
 		"a hundred thousand brackets": {text: strings.Repeat("[", 100_000), want: "bad.yaml:1: YAML: exceeded max depth of 10000"},
 		"a link to nowhere":           {make: link("nowhere", "bad.yaml"), want: "bad.yaml: no such file or directory"},
 		"a link to itself":            {make: link("bad.yaml", "bad.yaml"), want: "bad.yaml: too many levels of symbolic links"},
@@ -99,7 +99,7 @@ all.yaml:26:8: baseline: completions is 0; the Job is complete before any pod ru
 	if diff := cmp.Diff(want, out); diff != "" || status != cli.Usage {
 		t.Errorf("status %d, findings (-want +got):\n%s", status, diff)
 	}
-	for _, want := range []string{"all.yaml:7: YAML:", `all.yaml:19: YAML: mapping values are not allowed in this context`} {
+	for _, want := range []string{"all.yaml:7: YAML:", `all.yaml:19: YAML: a second colon follows on this line`} {
 		if !strings.Contains(errs, want) {
 			t.Errorf("standard error lacks %q:\n%s", want, errs)
 		}

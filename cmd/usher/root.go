@@ -87,7 +87,7 @@ func addCompletion(root *cobra.Command) {
 		if len(args) == 0 {
 			return cmd.Help()
 		}
-		return fmt.Errorf("usher completes no shell %q: %s", args[0], suggest.Instead(args[0], shells))
+		return fmt.Errorf("usher completion has no shell %q; %s", args[0], "write "+suggest.List(shells, "or"))
 	}
 }
 

@@ -24,15 +24,22 @@ type UnknownField struct {
 	Path, Name string
 	// Meant is the name of the field that was probably meant, or "".
 	Meant string
+	// Known are the fields that it has.
+	Known []string
 }
 
 func (e *UnknownField) Error() string {
-	text := fmt.Sprintf("unknown field %q", e.Name)
-	if e.Meant != "" {
-		text += ": did you mean " + e.Meant + "?"
+	switch {
+	case e.Meant != "":
+		return fmt.Sprintf("unknown field %q: did you mean %s?", e.Name, e.Meant)
+	case len(e.Known) <= maxKnown:
+		return fmt.Sprintf("unknown field %q: write %s", e.Name, suggest.List(e.Known, "or"))
 	}
-	return text
+	return fmt.Sprintf("unknown field %q: remove it", e.Name)
 }
+
+// maxKnown is how many fields a message lists.
+const maxKnown = 10
 
 // Unmarshal decodes YAML into a pointer to a struct, as yaml.UnmarshalStrict
 // does. The error joins an UnknownField for each unknown field with a WrongType or
@@ -103,7 +110,8 @@ func unknownFields(value any, t reflect.Type, path string) (errs []error) {
 				of, known = t.Elem(), true
 			}
 			if !known {
-				errs = append(errs, &UnknownField{Path: below, Name: key, Meant: suggest.Nearest(key, slices.Sorted(maps.Keys(fields)))})
+				names := slices.Sorted(maps.Keys(fields))
+				errs = append(errs, &UnknownField{Path: below, Name: key, Meant: suggest.Nearest(key, names), Known: names})
 				continue
 			}
 			errs = append(errs, unknownFields(v[key], of, below)...)

@@ -25,7 +25,7 @@ func TestUnmarshal(t *testing.T) {
 	}{
 		"nothing wrong":               {"enforce: baseline\nitems: [{path: a}]\n", ""},
 		"two misspelt fields":         {"enfroce: a\naduit: true\n", "unknown field \"aduit\": did you mean audit?\nunknown field \"enfroce\": did you mean enforce?"},
-		"an unrelated field":          {"colour: red\n", `unknown field "colour"`},
+		"an unrelated field":          {"colour: red\n", `unknown field "colour": write audit, byName, enforce, items or nested`},
 		"another case":                {"Enforce: a\nAUDIT: true\n", ""},
 		"in a list":                   {"items: [{paths: a}]\n", `unknown field "paths": did you mean path?`},
 		"in a pointer to a struct":    {"nested: {pth: a}\n", `unknown field "pth": did you mean path?`},

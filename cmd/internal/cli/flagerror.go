@@ -17,7 +17,7 @@ import (
 const without = "without-"
 
 // Without says what to do instead of some flags that users know from other commands.
-// Its sentence follows a colon.
+// The text follows a colon; {command} in it is the command.
 func Without(cmd *cobra.Command, instead string, flags ...string) {
 	if cmd.Annotations == nil {
 		cmd.Annotations = map[string]string{}
@@ -41,7 +41,7 @@ func WithoutCluster(cmd *cobra.Command, instead string) {
 // namespace and labels.
 func WithoutSelection(cmd *cobra.Command) {
 	Without(cmd, "it reads files, and the objects of every namespace in them; usher drift -A looks at a cluster", AllNamespacesFlag)
-	Without(cmd, "it reads every object of the files; select them before, as in kubectl get deployments -l app=web -o yaml | "+cmd.CommandPath()+" -", SelectorFlag)
+	Without(cmd, "it reads every object of the files; select them before, as in kubectl get deployments -l app=web -o yaml | {command} -", SelectorFlag)
 }
 
 // letters are kubectl's shorthands of flags.
@@ -74,7 +74,7 @@ func unknownFlag(cmd *cobra.Command, err *pflag.NotExistError) error {
 	}
 	for c := cmd; c != nil; c = c.Parent() {
 		if instead := c.Annotations[without+name]; instead != "" {
-			return fmt.Errorf("%s has no flag %s: %s", cmd.CommandPath(), shown, instead)
+			return fmt.Errorf("%s has no flag %s: %s", cmd.CommandPath(), shown, strings.ReplaceAll(instead, "{command}", cmd.CommandPath()))
 		}
 	}
 	var flags []string
