@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"unicode"
 	"unicode/utf8"
 
 	"github.com/google/go-cmp/cmp"
@@ -140,4 +141,24 @@ func TestCommandLineDocument_ListsTheCommandsOfEachFlag(t *testing.T) {
 			}
 		}
 	}
+}
+
+// TestHelp_Style checks the form of help: a command's summary is an imperative, and
+// a flag's description begins with a small letter; neither ends with a full stop.
+func TestHelp_Style(t *testing.T) {
+	imperative := regexp.MustCompile(`^(Check|Convert|Explain|Generate|Inject|List|Print|Remove|Show)\b`)
+	commands(t, func(cmd *cobra.Command, words []string) {
+		if !cmd.HasParent() || cmd.Hidden {
+			return
+		}
+		if !imperative.MatchString(cmd.Short) || strings.HasSuffix(cmd.Short, ".") {
+			t.Errorf("%v: the summary is not an imperative without a full stop: %s", words, cmd.Short)
+		}
+		cmd.LocalFlags().VisitAll(func(f *pflag.Flag) {
+			first, _ := utf8.DecodeRuneInString(f.Usage)
+			if f.Usage == "" || unicode.IsUpper(first) && !unicode.IsUpper(rune(f.Usage[1])) || strings.HasSuffix(f.Usage, ".") {
+				t.Errorf("%v: --%s is not described by words that begin small, without a full stop: %s", words, f.Name, f.Usage)
+			}
+		})
+	})
 }
