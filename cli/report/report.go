@@ -23,7 +23,7 @@ type Result struct {
 	// usher does not evaluate.
 	NotEvaluated []files.Unevaluated `json:"notEvaluated,omitempty"`
 	// Errors describe the input that could not be read.
-	Errors []string `json:"-"`
+	Errors []string `json:"errors,omitempty"`
 	// Version is the version of usher, which the page names.
 	Version string `json:"-"`
 }

@@ -41,11 +41,11 @@ func TestBadInputIsNamedAndTheGoodIsJudged(t *testing.T) {
 		},
 		"an alias bomb":               {text: aliasBomb(), want: "bad.yaml:1: YAML: document contains excessive aliasing"},
 		"a binary file":               {text: "\x7fELF\x00\x01", want: "bad.yaml: a binary file, neither YAML nor JSON"},
-		"nothing but an open bracket": {text: "[", want: "bad.yaml:1: YAML: a list or mapping is not complete"},
+		"nothing but an open bracket": {text: "[", want: "bad.yaml:1: YAML: a list or mapping is not complete: write a value, and close each [ and {"},
 		"a hundred thousand brackets": {text: strings.Repeat("[", 100_000), want: "bad.yaml:1: YAML: exceeded max depth of 10000"},
 		"a link to nowhere":           {make: link("nowhere", "bad.yaml"), want: "bad.yaml: no such file or directory"},
 		"a link to itself":            {make: link("bad.yaml", "bad.yaml"), want: "bad.yaml: too many levels of symbolic links"},
-		"bytes that are not text":     {text: "kind: \xff\xfe\n", want: "bad.yaml:1: YAML: invalid leading UTF-8 octet"},
+		"bytes that are not text":     {text: "kind: \xff\xfe\n", want: "bad.yaml:1: YAML: this is not a text in UTF-8: write YAML or JSON"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			files := map[string]string{"good.yaml": brokenJob}
