@@ -43,9 +43,9 @@ func init() {
 					if unseen == "" {
 						unseen = "usher cannot see the claim"
 					}
-					p.ReportUnseen(path, name, "claimName is "+name+", and a rollout adds "+finding.Count(int(surge), "pod")+" while the old one runs; if the claim is ReadWriteOnce that deadlocks: write maxSurge: 0 or Recreate", unseen)
+					p.ReportUnseen(path, name, "claimName is "+name+", and a rollout adds "+finding.Count(surge, "pod")+" while the old one runs; if the claim is ReadWriteOnce that deadlocks: write maxSurge: 0 or Recreate", unseen)
 				case exclusive(claim):
-					p.Report(path, name, "claimName is "+name+", which is "+string(claim.Spec.AccessModes[0])+", and a rollout adds "+finding.Count(int(surge), "pod")+" while the old one runs: write maxSurge: 0 or Recreate")
+					p.Report(path, name, "claimName is "+name+", which is "+string(claim.Spec.AccessModes[0])+", and a rollout adds "+finding.Count(surge, "pod")+" while the old one runs: write maxSurge: 0 or Recreate")
 				}
 			}
 		}),
