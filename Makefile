@@ -188,7 +188,9 @@ soak-bench:
 MODULES = test/certmanager test/cluster/components/coredns test/cluster/components/provisioner tools/packaging tools/prose tools/record tools/versions
 
 # The texts that the list of words in tools/prose applies to.
-PROSE = $(wildcard *.md docs/*.md deploy/chart/usher/README.md deploy/chart/usher/README.md.gotmpl deploy/chart/usher/values.yaml deploy/base/crds/*_*.yaml)
+PROSE = $(wildcard *.md docs/*.md deploy/chart/usher/README.md deploy/chart/usher/README.md.gotmpl deploy/chart/usher/values.yaml deploy/chart/usher/templates/NOTES.txt deploy/base/crds/*_*.yaml deploy/monitoring/alerts.yaml)
+# The code whose strings are help, rules, transitions, Events, conditions and messages.
+MESSAGES = $(shell find api certs cli cmd config controllers etcd facts finding injector kinds network policies redirect suggest verdict webhook yaml -name "*.go" ! -name "*_test.go")
 
 .PHONY: lint
 lint: prose ## Check every module's go.mod, style, imports and prose
@@ -197,9 +199,10 @@ lint: prose ## Check every module's go.mod, style, imports and prose
 	for module in $(MODULES); do $(GO) -C $$module vet ./...; done
 
 .PHONY: prose
-prose: ## Check the documents, definitions and chart values against tools/prose/words.tsv
+prose: ## Check documents, definitions, chart values, help and messages against tools/prose/words.tsv
 	@$(GO) -C tools/prose test ./...
 	@$(GO) -C tools/prose run . -root $(CURDIR) $(PROSE)
+	@$(GO) -C tools/prose run . -root $(CURDIR) -comments=false $(MESSAGES)
 
 .PHONY: generate
 generate: ## Write the documents and manifests that come from others

@@ -137,8 +137,13 @@ func parts(err error) []error {
 
 // validate returns everything that is wrong with the values.
 func (c *Configuration) validate() (errs []error) {
-	if c.APIVersion != APIVersion || c.Kind != Kind {
-		errs = append(errs, fmt.Errorf("the configuration is apiVersion %q, kind %q: write apiVersion: %s and kind: %s", c.APIVersion, c.Kind, APIVersion, Kind))
+	for _, head := range []struct{ key, value, want string }{{"apiVersion", c.APIVersion, APIVersion}, {"kind", c.Kind, Kind}} {
+		switch {
+		case head.value == "":
+			errs = append(errs, fmt.Errorf("%s is missing; write %s: %s", head.key, head.key, head.want))
+		case head.value != head.want:
+			errs = append(errs, fmt.Errorf("%s is %q; write %s: %s", head.key, head.value, head.key, head.want))
+		}
 	}
 	known := true
 	for _, list := range [][]string{c.Policies.Exclude, c.Policies.Exemptions.Rules} {

@@ -18,7 +18,10 @@ func TestConfigurationsAreReadStrictly(t *testing.T) {
 	for name, c := range map[string]struct{ text, want string }{
 		"no kind":                       {"policies: {}\n", "write apiVersion: config.usher.dev/v1alpha1"},
 		"an unknown field":              {head + "policies: {enfroce: strict}\n", "enfroce"},
-		"an unknown level":              {head + "policies: {enforce: high}\n", `level "high" is unknown`},
+		"an unknown level":              {head + "policies: {enforce: high}\n", `line 3, policies.enforce: level "high" is unknown: write invariant, baseline, strict or off`},
+		"a misspelt level":              {head + "policies: {enforce: bseline}\n", `line 3, policies.enforce: level "bseline" is unknown: did you mean baseline?`},
+		"another kind":                  {"apiVersion: config.usher.dev/v1alpha1\nkind: Config\n", `line 2, kind is "Config"; write kind: Configuration`},
+		"a list of policies":            {head + "policies: [a]\n", "line 3, policies is a list; write a mapping of keys to values"},
 		"an unknown rule":               {head + "policies: {exclude: [job-ttls]}\n", `rule "job-ttls" is unknown`},
 		"an unknown exemption":          {head + "policies: {exemptions: {rules: [nope]}}\n", `rule "nope" is unknown`},
 		"a path that is none":           {head + "policies: {podTemplates: [{kind: Rollout, path: spec/template}]}\n", "is not a field name"},
@@ -34,9 +37,9 @@ func TestConfigurationsAreReadStrictly(t *testing.T) {
 		"a group of accounts":           {head + "controllers: ['system:serviceaccounts:argo']\n", "write the user's whole name"},
 		"controllers that are no list":  {head + "controllers: argo\n", "controllers"},
 		"a key twice":                   {head + "kind: Configuration\n", "already set"},
-		"no YAML":                       {"{", "reading the configuration"},
+		"no YAML":                       {"{", "line 1: a list or mapping is not complete"},
 		"two unknown fields":            {head + "policies: {enfroce: strict}\nnetwork: {}\n", "line 4, network: unknown field \"network\": did you mean networks?; line 3, policies.enfroce: unknown field \"enfroce\": did you mean enforce?"},
-		"two wrong values":              {head + "policies: {exclude: [job-ttls, nope]}\nnetworks: {backend: calico}\n", "line 3, policies.exclude[1]: rule \"nope\" is unknown: usher rules lists them; line 4, networks.backend: networks.backend is \"calico\": write multus or neutron"},
+		"two wrong values":              {head + "policies: {exclude: [job-ttls, nope]}\nnetworks: {backend: calico}\n", "line 3, policies.exclude[1]: rule \"nope\" is unknown: usher rules lists them; line 4, networks.backend is \"calico\": write multus or neutron"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if _, err := config.Parse([]byte(c.text)); err == nil || !strings.Contains(err.Error(), c.want) {

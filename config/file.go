@@ -28,6 +28,9 @@ const maxBytes = 1 << 20
 // Load reads a configuration from a file.
 func Load(path string) (*Configuration, error) {
 	f, err := os.Open(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("configuration %s does not exist", path)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("opening the configuration: %w", err)
 	}
@@ -41,9 +44,30 @@ func Load(path string) (*Configuration, error) {
 	}
 	c, err := Parse(data)
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", path, err)
+		return nil, inFile(path, err)
 	}
 	return c, nil
+}
+
+// inFile names a file in front of each problem, and its line if it is known.
+func inFile(path string, err error) error {
+	var list problems
+	if !errors.As(err, &list) {
+		return fmt.Errorf("%s: %w", path, err)
+	}
+	var errs []error
+	for _, err := range list {
+		var at *placed
+		switch {
+		case !errors.As(err, &at):
+			errs = append(errs, fmt.Errorf("%s: %w", path, err))
+		case at.line == 0:
+			errs = append(errs, fmt.Errorf("%s: %s", path, at.problem()))
+		default:
+			errs = append(errs, fmt.Errorf("%s:%d: %s", path, at.line, at.problem()))
+		}
+	}
+	return errors.Join(errs...)
 }
 
 // Nearest reads the configuration of the first folder, from dir upwards, that

@@ -49,7 +49,7 @@ func TestLabelsOverrideTheDefaults(t *testing.T) {
 			labels: map[string]string{wellknown.LabelEnforce: "Strict", wellknown.LabelWarn: "", wellknown.LabelEnforceVersion: "1.2"},
 			want:   config.Namespace{Enforce: invariant, Warn: baseline, Audit: baseline},
 			errs: []string{
-				`label policy.usher.dev/enforce: level "Strict" is unknown: write invariant, baseline, strict or off`,
+				`label policy.usher.dev/enforce: level "Strict" is unknown: did you mean strict?`,
 				`label policy.usher.dev/warn: level "" is unknown: write invariant, baseline, strict or off`,
 				`label policy.usher.dev/enforce-version: version "1.2" is not of the form vX.Y or latest`,
 			},

@@ -1,28 +1,80 @@
 package config
 
 import (
+	"errors"
 	"fmt"
 	"regexp"
 	"strconv"
+	"strings"
 
 	"go.yaml.in/yaml/v3"
+
+	"github.com/usher-dev/usher/yaml/position"
+	"github.com/usher-dev/usher/yaml/strict"
 )
 
 var quoted = regexp.MustCompile(`"((?:[^"\\]|\\.)*)"`)
 
-// locate finds the field and the line for an error: an error of the decoder or
-// of a rule only quotes a key or a value.
+// A placed error is about a line of the configuration, from 1, or 0 if it is not
+// known, and usually about a field.
+type placed struct {
+	line  int
+	field string
+	err   error
+}
+
+func (p *placed) Error() string {
+	switch {
+	case p.line == 0:
+		return "reading the configuration: " + p.problem()
+	case p.field == "":
+		return fmt.Sprintf("line %d: %s", p.line, p.problem())
+	}
+	return fmt.Sprintf("line %d, %s", p.line, p.problem())
+}
+
+func (p *placed) Unwrap() error { return p.err }
+
+// problem names the field once.
+func (p *placed) problem() string {
+	text := p.err.Error()
+	if p.field == "" || strings.HasPrefix(text, p.field+" ") {
+		return text
+	}
+	return p.field + ": " + text
+}
+
+// locate finds the field and the line for an error: an error of a rule only quotes a
+// key or a value.
 func locate(document []byte, err error) error {
+	var syntax *strict.SyntaxError
+	var unknown *strict.UnknownField
+	var wrong *strict.WrongType
+	var value *strict.WrongValue
+	at := func(path string) error {
+		line, _ := position.New(document, 1).Of(path)
+		return &placed{line, path, err}
+	}
+	switch {
+	case errors.As(err, &syntax):
+		return &placed{max(syntax.Line, 1), "", errors.New(syntax.Text)}
+	case errors.As(err, &unknown):
+		return at(unknown.Path)
+	case errors.As(err, &wrong):
+		return at(wrong.Path)
+	case errors.As(err, &value):
+		return at(value.Path)
+	}
 	var root yaml.Node
 	match := quoted.FindStringSubmatch(err.Error())
 	if match == nil || yaml.Unmarshal(document, &root) != nil || len(root.Content) == 0 {
-		return fmt.Errorf("reading the configuration: %w", err)
+		return &placed{0, "", err}
 	}
 	path, line := find(root.Content[0], "", match[1])
 	if line == 0 {
-		return fmt.Errorf("reading the configuration: %w", err)
+		return &placed{0, "", err}
 	}
-	return fmt.Errorf("line %d, %s: %w", line, path, err)
+	return &placed{line, path, err}
 }
 
 // find returns the path and the line of the first key or value that is wanted,

@@ -60,9 +60,9 @@ func failures(t *testing.T) []string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, section, found := strings.Cut(string(manual), "\n## What fails how\n")
+	_, section, found := strings.Cut(string(manual), "\n## Failure modes\n")
 	if !found {
-		t.Fatal("docs/operations.md has no section What fails how")
+		t.Fatal("docs/operations.md has no section Failure modes")
 	}
 	section, _, _ = strings.Cut(section, "\n## ")
 	var rows []string

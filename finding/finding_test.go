@@ -34,7 +34,7 @@ func TestLevel_IsReadAsItIsWritten(t *testing.T) {
 		}
 	}
 	_, err := finding.ParseLevel("Strict")
-	if want := `level "Strict" is unknown: write invariant, baseline, strict or off`; err == nil || err.Error() != want {
+	if want := `level "Strict" is unknown: did you mean strict?`; err == nil || err.Error() != want {
 		t.Errorf("error %v, want %s", err, want)
 	}
 }

@@ -1,6 +1,10 @@
 package finding
 
-import "fmt"
+import (
+	"fmt"
+
+	"github.com/usher-dev/usher/suggest"
+)
 
 // A Level is the severity of a finding, and what a namespace asks for. Levels
 // nest: a namespace that asks for Strict also gets the findings of Baseline and
@@ -37,7 +41,7 @@ func ParseLevel(name string) (Level, error) {
 			return l, nil
 		}
 	}
-	return Off, fmt.Errorf("level %q is unknown: write invariant, baseline, strict or off", name)
+	return Off, fmt.Errorf("level %q is unknown: %s", name, suggest.Instead(name, append(LevelNames(), Off.String())))
 }
 
 func (l Level) String() string {

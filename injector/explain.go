@@ -24,10 +24,10 @@ func (d *decider) explainAsks(p *podjson.Pod, asks []ask) {
 		d.Step("label "+wellknown.LabelTemplates+" of namespace "+d.request.Namespace, "none", "")
 	}
 	for _, a := range asks {
-		verb := "asks for "
+		verb := " asks for "
 		if a.refused {
-			verb = "refuses "
+			verb = " refuses "
 		}
-		d.Step(a.source, verb+a.template, "decides")
+		d.Step("decided by", a.source+verb+a.template, "")
 	}
 }

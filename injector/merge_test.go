@@ -177,7 +177,7 @@ func TestExplainTellsEachStep(t *testing.T) {
 	want := []string{
 		`annotation inject.usher.dev/side: "false"`,
 		`label inject.usher.dev/templates of namespace shop: "side"`,
-		"annotation inject.usher.dev/side: refuses side: decides",
+		"decided by: annotation inject.usher.dev/side refuses side",
 		"decision about side: opted-out",
 	}
 	if diff := cmp.Diff(want, got); diff != "" {

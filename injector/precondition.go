@@ -72,7 +72,7 @@ func missingTemplate(d *decider, c candidate) []finding.Finding {
 // depend on it.
 func invalidTemplate(d *decider, c candidate) []finding.Finding {
 	if t := c.entry.Template; t != nil {
-		d.Step("template "+c.ask.key(), t.Version, "is used")
+		d.Step("template "+c.ask.key(), "version "+t.Version, "")
 		return nil
 	}
 	return []finding.Finding{finding.Denial(reason.TemplateInvalid, "", fmt.Sprintf("%s asks for a template that cannot be used: %v", c.ask.source, c.entry.Err))}

@@ -158,9 +158,9 @@ func TestSelectorOverlap_ComparesALimitedNumber(t *testing.T) {
 		incomplete         []string
 	}{
 		"as many as it compares": {`{"matchLabels":{"team":"one"}}`, 200, said + names + "197" + advice,
-			said + "200 other workload(s) too (kubectl get pods -l 'team=one' lists them): add a label of its own", nil},
+			said + "200 other workloads too (kubectl get pods -l 'team=one' lists them): add a label of its own", nil},
 		"one more": {`{"matchLabels":{"team":"one"}}`, 201, said + names + "197" + advice + " (usher compared only 200 of 201 workloads)",
-			said + "200 other workload(s) too (kubectl get pods -l 'team=one' lists them): add a label of its own (usher compared only 200 of 201 workloads)",
+			said + "200 other workloads too (kubectl get pods -l 'team=one' lists them): add a label of its own (usher compared only 200 of 201 workloads)",
 			[]string{"usher compared only 200 of 201 workloads"}},
 		"its own label among many":    {`{"matchLabels":{"team":"one","app":"web"}}`, 1000, "", "", nil},
 		"nothing that an index finds": {`{"matchExpressions":[{"key":"team","operator":"NotIn","values":["one"]}]}`, 1000, "", "", []string{"usher compared only 200 of 1000 workloads"}},

@@ -39,7 +39,7 @@ func (j *judging) inject() error {
 		return nil
 	}
 	if err := j.predict(d.Patch); err != nil {
-		return fmt.Errorf("predicting what becomes of the pods: %w", err)
+		return fmt.Errorf("predicting the effect on the pods: %w", err)
 	}
 	j.JSONOnly = j.JSONOnly || d.JSONOnly
 	if j.facts.Steps&^(PropagateOptIn|Inject) == 0 {

@@ -47,10 +47,10 @@ func TestAnswersNameNoOtherObjects(t *testing.T) {
 	ns := c.Enforced(t, "baseline")
 	hidden(t, c, ns)
 	for rule, forged := range map[string]struct{ group, version, kind, object, says string }{
-		"selector-overlap":    {"apps", "v1", "Deployment", shop(ns), "1 other workload(s)"},
+		"selector-overlap":    {"apps", "v1", "Deployment", shop(ns), "1 other workload"},
 		"deploy-hpa-replicas": {"apps", "v1", "Deployment", shop(ns), "a HorizontalPodAutoscaler sets it"},
 		"network-overlap": {"samplecrd.k8s.io", "v1", "Network", `{"apiVersion":"samplecrd.k8s.io/v1","kind":"Network","metadata":{"name":"net"},"spec":{"cidr":"10.9.0.0/16"}}`,
-			"1 other Network(s)"},
+			"1 other Network"},
 	} {
 		t.Run(rule, func(t *testing.T) {
 			body := `{"kind":"AdmissionReview","apiVersion":"admission.k8s.io/v1","request":{"uid":"u","kind":{"group":"` + forged.group + `","version":"` + forged.version +

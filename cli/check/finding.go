@@ -39,6 +39,8 @@ func (j *judging) add(f *judged, doc *manifest.Document, v *verdict.Verdict, fou
 	case found.Reason == reason.NetworkMissing && found.Source == verdict.FromInjection && !j.in(doc).HasNetworks(doc):
 		f.missing.networks++
 		return
+	case found.Reason == reason.Undecodable && found.Source == verdict.FromInjection && undecodable(v, found.Field):
+		return // the API server's own words follow
 	}
 	reported, fails := j.weigh(found)
 	if !reported && !fails {
@@ -66,6 +68,13 @@ func (j *judging) add(f *judged, doc *manifest.Document, v *verdict.Verdict, fou
 	r.Line, r.Column = place(doc, found.Finding, r.Field)
 	j.excerpt(doc, &r)
 	f.findings = append(f.findings, r)
+}
+
+// undecodable reports whether the API server does not decode a field either.
+func undecodable(v *verdict.Verdict, field string) bool {
+	return slices.ContainsFunc(v.Findings, func(f verdict.Finding) bool {
+		return f.Rule == servererrors.Undecodable && f.Field == field
+	})
 }
 
 // excerpt adds the lines around a finding, if they were requested.

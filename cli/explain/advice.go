@@ -145,7 +145,7 @@ func (o owner) correct(typos []Typo) Advice {
 			annotations[s.misspelt] = nil
 		}
 	}
-	return o.annotate(annotations, "requests the template with the annotation that usher reads")
+	return o.annotate(annotations, "corrects the annotation")
 }
 
 // annotate returns how to set annotations of the pod template, or remove those
@@ -184,10 +184,10 @@ func quoted(text string) string { return "'" + strings.ReplaceAll(text, "'", `'\
 
 // undeny returns where to correct what a denial names.
 func (o owner) undeny(next *kubeconfig.Prediction) Advice {
-	const again = "; its controller then retries"
+	const again = "; the controller retries by itself"
 	switch p := next.Problems[0]; {
 	case p.Reason == string(reason.TemplateMissing), p.Reason == string(reason.TemplateInvalid):
-		return Advice{Why: "correct the template's name, or ask those who run usher for the template" + again}
+		return Advice{Why: "correct the annotation, or ask your administrator to create the template" + again}
 	case o.top != "":
 		return Advice{Why: fmt.Sprintf("correct in %s, which creates %s, what the denial names", o.top, o)}
 	case o.kind == "Pod":

@@ -48,8 +48,11 @@ func ParseTargets(kind string, args []string) ([]Target, error) {
 		if err != nil {
 			return nil, err
 		}
-		if name == "" || strings.Contains(name, "/") {
+		switch {
+		case name == "":
 			return nil, fmt.Errorf("%q has no name; write the object as in deployment/api", arg)
+		case strings.Contains(name, "/"):
+			return nil, fmt.Errorf("%q has two slashes; write the object as in deployment/api, and its namespace with -n", arg)
 		}
 		target.Name = name
 		targets = append(targets, target)

@@ -86,7 +86,7 @@ func TestParseTargets(t *testing.T) {
 		"no name":                {"", []string{"rs/"}, nil, `"rs/" has no name; write the object as in deployment/api`},
 		"a kind without pods":    {"pod", []string{"svc/a"}, nil, `"svc" is not a kind of pod or owner; write pod, deployment, statefulset, daemonset, replicaset, job, cronjob or replicationcontroller`},
 		"a misspelt kind":        {"", []string{"deploymnt/a"}, nil, `"deploymnt" is not a kind of pod or owner; did you mean deployment?`},
-		"a path":                 {"pod", []string{"ds/a/b"}, nil, `"ds/a/b" has no name; write the object as in deployment/api`},
+		"a path":                 {"pod", []string{"ds/a/b"}, nil, `"ds/a/b" has two slashes; write the object as in deployment/api, and its namespace with -n`},
 		"a daemonset, shortened": {"", []string{"ds/a"}, []Target{{"apps/v1", "DaemonSet", "a"}}, ""},
 	} {
 		got, err := ParseTargets(tt.kind, tt.args)

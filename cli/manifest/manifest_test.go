@@ -27,7 +27,7 @@ func TestParse(t *testing.T) {
 		"a broken document hides itself alone": {
 			in:   "kind: A\napiVersion: v1\n---\nx: [\n---\nkind: B\napiVersion: v1\n",
 			docs: []doc{{1, "a/", `{"apiVersion":"v1","kind":"A"}`}, {5, "b/", `{"apiVersion":"v1","kind":"B"}`}},
-			errs: []string{"f:4: YAML: did not find expected node content"},
+			errs: []string{"f:4: YAML: a list or mapping is not complete: write a value, and close each [ and {"},
 		},
 		"a key given twice is an error at its line": {
 			in:   "kind: A\napiVersion: v1\nkind: B\n",
@@ -51,7 +51,7 @@ func TestParse(t *testing.T) {
 		},
 		"slashes next to another fault are not blamed": {
 			in:   "// one\nx: [\n",
-			errs: []string{"f:2: YAML: mapping values are not allowed in this context"},
+			errs: []string{"f:2: YAML: a second colon follows on this line, or the line is indented too far: quote the value, or correct the indentation"},
 		},
 		"JSON is kept byte for byte": {
 			in:   ` {"kind":"A", "apiVersion":"v1","n":1.50}` + "\n" + `{"kind":"B","apiVersion":"v1"}`,

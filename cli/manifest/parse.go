@@ -5,13 +5,13 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"regexp"
-	"strconv"
 	"strings"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 	"sigs.k8s.io/yaml"
+
+	"github.com/usher-dev/usher/yaml/syntax"
 )
 
 // Parse parses every document in a file's content. A duplicate field is an
@@ -259,21 +259,13 @@ func blank(text []byte) bool {
 	return true
 }
 
-var lineNumber = regexp.MustCompile(`line (\d+)`)
-
 // yamlError converts the parser's line in the document to one in the file, and
 // explains what the parser can only describe as a character.
 func yamlError(file string, part part, err error) error {
-	first, line := part.line, part.line
-	text := strings.TrimPrefix(err.Error(), "error converting YAML to JSON: ")
-	if m := lineNumber.FindStringSubmatch(text); m != nil {
-		n, _ := strconv.Atoi(m[1])
-		line = first + n - 1
-		text = strings.Replace(text, m[0]+": ", "", 1)
-	}
-	if at, cause := misread(part, line, text); at > 0 {
+	line, text := syntax.Explain(err)
+	line = part.line + max(line, 1) - 1
+	if at, cause := misread(part, line, err.Error()); at > 0 {
 		line, text = at, cause
 	}
-	text = strings.NewReplacer("yaml: unmarshal errors:\n  ", "", "\n  ", "; ", "yaml: ", "").Replace(text)
 	return &Error{File: file, Line: line, Err: fmt.Errorf("YAML: %s", text)}
 }

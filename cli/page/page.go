@@ -41,7 +41,7 @@ type Page struct{ template *template.Template }
 // "filters", "results" and "notes". The function text in it makes a user's text
 // printable: every value that comes from a manifest must pass through it.
 func New(body string) *Page {
-	t := template.New("layout").Funcs(template.FuncMap{"text": Text, "number": Number, "count": Count})
+	t := template.New("layout").Funcs(template.FuncMap{"text": Text, "code": Code, "number": Number, "count": Count})
 	return &Page{template.Must(template.Must(t.Parse(layout)).Parse(body))}
 }
 
@@ -95,6 +95,20 @@ func Text(text string) string {
 		}
 		return unicode.ReplacementChar
 	}, text)
+}
+
+// Code is Text in which words between backticks are code.
+func Code(text string) template.HTML {
+	var b strings.Builder
+	parts := strings.Split(Text(text), "`")
+	for i, part := range parts {
+		part = template.HTMLEscapeString(part)
+		if i%2 == 1 && i < len(parts)-1 {
+			part = "<code>" + part + "</code>"
+		}
+		b.WriteString(part)
+	}
+	return template.HTML(b.String())
 }
 
 // A Facet is a property by which a reader filters the results.

@@ -26,7 +26,7 @@ type Result struct {
 	// Unjudged are the parts of the input that usher could not render.
 	Unjudged []input.Unjudged `json:"unjudged,omitempty"`
 	// Errors describe the input that could not be read.
-	Errors []string `json:"-"`
+	Errors []string `json:"errors,omitempty"`
 	// Version is the version of usher, which the page names.
 	Version string `json:"-"`
 }

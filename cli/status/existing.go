@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 
 	"github.com/usher-dev/usher/api/wellknown"
+	"github.com/usher-dev/usher/finding"
 )
 
 // existing checks what is in the cluster already: another installation, and other
@@ -92,7 +93,7 @@ func otherWebhooks(own string, all []webhook, missing func(namespace, name strin
 		}
 	}
 	if len(names) > 0 {
-		check.Message = fmt.Sprintf("%s for pods or workloads: %s", plural(len(names), "webhook"), few(sorted(names)))
+		check.Message = fmt.Sprintf("%s for pods or workloads: %s", finding.Count(len(names), "webhook"), few(sorted(names)))
 	}
 	if len(broken) > 0 {
 		check.State = Warning

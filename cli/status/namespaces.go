@@ -66,7 +66,7 @@ func levelChecks(all []corev1.Namespace, serves decision.Scope, defaults config.
 			if count == 1 {
 				verb = "enforces"
 			}
-			parts = append(parts, fmt.Sprintf("%s %s %s", plural(count, "namespace"), verb, level))
+			parts = append(parts, fmt.Sprintf("%s %s %s", finding.Count(count, "namespace"), verb, level))
 		}
 	}
 	if excluded > 0 {

@@ -9,6 +9,8 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/usher-dev/usher/finding"
 )
 
 const (
@@ -115,7 +117,7 @@ func refusalChecks(found []refusal, where, logs string, truncated bool) []Check 
 	}
 	if len(deniedOwners) > 0 {
 		denied.State = Warning
-		denied.Message = fmt.Sprintf("%s in the last hour: %s", plural(int(times), "attempt"), few(sorted(deniedOwners)))
+		denied.Message = fmt.Sprintf("%s in the last hour: %s", finding.Count(int(times), "attempt"), few(sorted(deniedOwners)))
 		denied.Remedy = strings.Join(remedies, "\n")
 	}
 	if len(unreachableOwners) > 0 {

@@ -15,6 +15,7 @@ import (
 	"k8s.io/client-go/kubernetes"
 
 	"github.com/usher-dev/usher/api/wellknown"
+	"github.com/usher-dev/usher/finding"
 )
 
 const registrationSection = "registration"
@@ -133,7 +134,7 @@ func registered(own string, ours *configurations, others []string, logs string) 
 	for i := range ours.validating {
 		names, webhooks = append(names, ours.validating[i].Name), webhooks+len(ours.validating[i].Webhooks)
 	}
-	check.State, check.Message = OK, fmt.Sprintf("%s in %s%s", plural(webhooks, "webhook"), strings.Join(sorted(names), ", "), elsewhere)
+	check.State, check.Message = OK, fmt.Sprintf("%s in %s%s", finding.Count(webhooks, "webhook"), strings.Join(sorted(names), ", "), elsewhere)
 	return check
 }
 
@@ -229,7 +230,7 @@ func serviceEndpoints(namespace, name string, slices []discoveryv1.EndpointSlice
 			}
 		}
 	}
-	check := Check{Section: registrationSection, Name: "Service", State: OK, Message: fmt.Sprintf("%s/%s has %s", namespace, name, plural(ready, "ready endpoint"))}
+	check := Check{Section: registrationSection, Name: "Service", State: OK, Message: fmt.Sprintf("%s/%s has %s", namespace, name, finding.Count(ready, "ready endpoint"))}
 	if ready == 0 {
 		check.State = Failed
 		check.Message = fmt.Sprintf("%s/%s has no ready endpoint of %d, so the API server reaches no replica", namespace, name, all)

@@ -11,6 +11,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/usher-dev/usher/api/wellknown"
+	"github.com/usher-dev/usher/finding"
 )
 
 const (
@@ -141,7 +142,7 @@ func restarted(pods []corev1.Pod, now time.Time) []string {
 			if last == nil || now.Sub(last.FinishedAt.Time) > time.Hour {
 				continue
 			}
-			names = append(names, fmt.Sprintf("%s (%s, exit code %d, %s)", pods[i].Name, last.Reason, last.ExitCode, plural(int(s.RestartCount), "restart")))
+			names = append(names, fmt.Sprintf("%s (%s, exit code %d, %s)", pods[i].Name, last.Reason, last.ExitCode, finding.Count(int(s.RestartCount), "restart")))
 		}
 	}
 	return sorted(names)

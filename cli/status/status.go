@@ -15,6 +15,7 @@ import (
 	"k8s.io/client-go/kubernetes"
 
 	"github.com/usher-dev/usher/facts/kubeconfig"
+	"github.com/usher-dev/usher/finding"
 	"github.com/usher-dev/usher/injector/decision"
 )
 
@@ -107,27 +108,19 @@ func few(names []string) string {
 	return strings.Join(names, ", ")
 }
 
-// plural is a number with a noun.
-func plural(count int, noun string) string {
-	if count == 1 {
-		return "1 " + noun
-	}
-	return fmt.Sprintf("%d %ss", count, noun)
-}
-
 // ago is a duration as people say it.
 func ago(d time.Duration) string {
 	d = max(d, 0)
 	if d < 2*time.Minute {
-		return plural(int(d.Seconds()), "second")
+		return finding.Count(int(d.Seconds()), "second")
 	}
 	if d < 2*time.Hour {
-		return plural(int(d.Minutes()), "minute")
+		return finding.Count(int(d.Minutes()), "minute")
 	}
 	if d < 48*time.Hour {
-		return plural(int(d.Hours()), "hour")
+		return finding.Count(int(d.Hours()), "hour")
 	}
-	return plural(int(d.Hours()/24), "day")
+	return finding.Count(int(d.Hours()/24), "day")
 }
 
 // ofUsher finds the name of usher's webhook in a message of the API server.

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/usher-dev/usher/facts/drift"
+	"github.com/usher-dev/usher/finding"
 	"github.com/usher-dev/usher/injector"
 )
 
@@ -44,7 +45,7 @@ func (c *Cluster) templates(ctx context.Context) []Check {
 	for _, name := range sorted(gone) {
 		n := counts[name]
 		checks = append(checks, Check{
-			templatesSection, name, Warning, fmt.Sprintf("the template does not exist; %s have it, %s ask for it in vain", plural(n.Outdated, "pod"), plural(n.Missing, "pod")), c.drift(),
+			templatesSection, name, Warning, fmt.Sprintf("the template does not exist; %s have it, %s ask for it in vain", finding.Count(n.Outdated, "pod"), finding.Count(n.Missing, "pod")), c.drift(),
 		})
 	}
 	return checks
@@ -61,7 +62,7 @@ func templateCheck(name string, entry injector.Entry, n drift.Counted, counted b
 	if !counted {
 		return Check{Section: templatesSection, Name: name, State: OK, Message: "valid"}
 	}
-	check := Check{Section: templatesSection, Name: name, State: OK, Message: fmt.Sprintf("valid; %s current, %d outdated, %d missing", plural(n.Current, "pod"), n.Outdated, n.Missing)}
+	check := Check{Section: templatesSection, Name: name, State: OK, Message: fmt.Sprintf("valid; %s current, %d outdated, %d missing", finding.Count(n.Current, "pod"), n.Outdated, n.Missing)}
 	if n.Outdated+n.Missing > 0 {
 		check.State, check.Remedy = Warning, remedy+"\n"+remedy+" --restart"
 	}

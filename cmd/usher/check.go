@@ -154,6 +154,7 @@ of --fail-on or more severe, 2 if input cannot be read, else 0.`,
 	cli.Complete(cmd, flags.connection.CompleteNamespaces, cli.NamespaceFlag)
 	cli.Complete(cmd, completeRules, "rule", "exclude")
 	cli.Complete(cmd, cobra.FixedCompletions(policies.Groups(), cobra.ShellCompDirectiveNoFileComp), "group")
+	cli.WithoutSelection(cmd)
 	return cmd
 }
 

@@ -169,7 +169,7 @@ func TestWorkloadsAreJudgedAsInjected(t *testing.T) {
 		"a template that was given is proved, too": {
 			files:  map[string]string{"pod.yaml": soundPod, "t.yaml": strings.Replace(plainTemplate, "image:", "imagee:", 1)},
 			args:   []string{"-t", "t.yaml", "--rule", "template-invalid", "pod.yaml"},
-			want:   []string{"t.yaml:8:7 template-invalid data.config.containers[0].imagee: imagee is not a field of this object"},
+			want:   []string{"t.yaml:8:7 template-invalid data.config.containers[0].imagee: imagee is not a field of this object; did you mean image?"},
 			status: cli.Failed,
 		},
 		"what a template that was given changes is not told": {

@@ -44,7 +44,7 @@ func TestBadInputIsNamedAndTheGoodIsJudged(t *testing.T) {
 		"a manifest of 17 MB":         {text: "apiVersion: v1\nkind: ConfigMap\n" + strings.Repeat("#\n", 17<<19), want: "bad.yaml: larger than 16 MiB; split it"},
 		"a manifest that is binary":   {text: "apiVersion: v1\nkind: Secret\n\x00", want: "bad.yaml: a binary file, neither YAML nor JSON"},
 		"a manifest in UTF-16":        {text: inUTF16("apiVersion: v1\nkind: Secret\n")[2:], want: "bad.yaml: UTF-16 text: write it as UTF-8, for example with iconv -f UTF-16 -t UTF-8, or with -Encoding utf8 in PowerShell"},
-		"a manifest with a bracket":   {text: "apiVersion: v1\nkind: [", want: "bad.yaml:2: YAML: did not find expected node content"},
+		"a manifest with a bracket":   {text: "apiVersion: v1\nkind: [", want: "bad.yaml:2: YAML: a list or mapping is not complete: write a value, and close each [ and {"},
 		"JSON with comments":          {text: "// settings\n{\"a\": 1, // one\n}", other: true},
 		"UTF-16 without an object":    {text: inUTF16("settings: 1\n"), other: true},
 		"an alias bomb":               {text: aliasBomb(), other: true},
@@ -129,7 +129,7 @@ all.yaml:26:8: baseline: completions is 0; the Job is complete before any pod ru
 	if diff := cmp.Diff(want, out); diff != "" || status != cli.Usage {
 		t.Errorf("status %d, findings (-want +got):\n%s", status, diff)
 	}
-	for _, want := range []string{"all.yaml:7: YAML:", `all.yaml:19: YAML: mapping values are not allowed in this context`} {
+	for _, want := range []string{"all.yaml:7: YAML:", `all.yaml:19: YAML: a second colon follows on this line`} {
 		if !strings.Contains(errs, want) {
 			t.Errorf("standard error lacks %q:\n%s", want, errs)
 		}

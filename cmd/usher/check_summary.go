@@ -7,12 +7,17 @@ import (
 	"github.com/usher-dev/usher/cli/files"
 	"github.com/usher-dev/usher/cli/input"
 	"github.com/usher-dev/usher/cli/report"
+	"github.com/usher-dev/usher/finding"
 )
 
 // summarise prints totals on standard error.
 func summarise(s streams, r *report.Result) {
 	sum := r.Summary
-	fmt.Fprintf(s.err, "%d objects checked in %d files: %d invariant, %d baseline, %d strict", sum.Judged, sum.Files, sum.Invariant, sum.Baseline, sum.Strict)
+	where := finding.Count(sum.Files, "file")
+	if sum.Rendered > 0 {
+		where += " and " + finding.Count(sum.Rendered, "rendered unit")
+	}
+	fmt.Fprintf(s.err, "%s in %s: %d invariant, %d baseline, %d strict", finding.Count(sum.Judged, "object"), where, sum.Invariant, sum.Baseline, sum.Strict)
 	if sum.Exempt > 0 {
 		fmt.Fprintf(s.err, ", %d exempt", sum.Exempt)
 	}

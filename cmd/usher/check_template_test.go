@@ -31,12 +31,12 @@ func TestTemplatesAreJudgedAsWhenTheyAreApplied(t *testing.T) {
 		},
 		"lines are counted over blank ones and comments": {
 			text:   strings.Replace(plainTemplate, "    containers:", "\n    # why\n    containers:", 1) + "      imagee: x\n",
-			want:   []string{`t.yaml:11:7 template-invalid data.config.containers[0].imagee: imagee is not a field of this object`},
+			want:   []string{`t.yaml:11:7 template-invalid data.config.containers[0].imagee: imagee is not a field of this object; did you mean image?`},
 			status: cli.Failed,
 		},
 		"broken YAML inside the block is found at its line": {
 			text:   plainTemplate + "      args: [\n",
-			want:   []string{`t.yaml:9:5 template-invalid data.config: did not find expected node content`},
+			want:   []string{`t.yaml:9:5 template-invalid data.config: a list or mapping is not complete: write a value, and close each [ and {`},
 			status: cli.Failed,
 		},
 		"in other scalars the key stands for the field": {

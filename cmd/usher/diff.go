@@ -61,11 +61,13 @@ counts as refused, and one that restarts workloads as a rollout.`,
 		Args: func(_ *cobra.Command, args []string) error {
 			switch {
 			case o.live && len(args)+len(o.files) == 0:
-				return errors.New("name the manifests to compare with the cluster: usher diff --live NEW")
+				return errors.New("usher diff --live needs the manifests to compare with the cluster: run usher diff --live NEW")
 			case !o.live && len(o.files) > 0 && len(args) != 1:
-				return fmt.Errorf("got %d arguments instead of the old manifests: run usher diff OLD -f NEW, or usher diff --live -f NEW", len(args))
-			case !o.live && len(o.files) == 0 && len(args) != 2:
-				return fmt.Errorf("got %d arguments instead of the old and the new manifests: run usher diff OLD NEW, or usher diff --live NEW", len(args))
+				return errors.New("with -f usher diff takes one path, the old manifests: run usher diff OLD -f NEW, or usher diff --live -f NEW")
+			case !o.live && len(o.files) == 0 && len(args) < 2:
+				return errors.New("usher diff needs the old and the new manifests: run usher diff OLD NEW, or usher diff --live NEW")
+			case !o.live && len(o.files) == 0 && len(args) > 2:
+				return fmt.Errorf("usher diff takes two paths, but got %d: run usher diff OLD -f NEW -f NEW for several new ones", len(args))
 			}
 			return nil
 		},
@@ -84,6 +86,7 @@ counts as refused, and one that restarts workloads as a rollout.`,
 	cli.Configuration(cmd, &o.config)
 	cli.OwnNamespace(cmd, &o.own)
 	o.connection.RegisterUser(cmd)
+	cli.WithoutSelection(cmd)
 	return cmd
 }
 

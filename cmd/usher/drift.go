@@ -54,9 +54,9 @@ interrupted.`,
 	}
 	f := cmd.Flags()
 	flags.connect.RegisterNamespace(cmd, "namespace to look in")
-	f.BoolVarP(&flags.all, "all-namespaces", "A", false, "look in every namespace")
-	f.StringVarP(&flags.selector, "selector", "l", "", "look only at pods with these labels")
-	f.BoolVarP(&flags.watch, "watch", "w", false, "look again every 5 seconds, and print each change, until interrupted")
+	f.BoolVarP(&flags.all, cli.AllNamespacesFlag, "A", false, "look in every namespace")
+	cli.Selector(cmd, &flags.selector, "look only at pods with these labels")
+	f.BoolVarP(&flags.watch, "watch", "w", false, "poll every 5 seconds and print changes, until interrupted")
 	cli.Output(cmd, &flags.output, "text", "json", "yaml")
 	cli.OwnNamespace(cmd, &flags.own)
 	f.BoolVar(&flags.restart, "restart", false, "restart the workloads of the pods that drifted")
@@ -64,15 +64,13 @@ interrupted.`,
 	f.IntVar(&flags.restartSettings.AtOnce, "max-concurrent", 1, "with --restart: how many workloads to restart at a time")
 	f.DurationVar(&flags.restartSettings.Timeout, "timeout", 10*time.Minute, "with --restart: timeout for each workload")
 	flags.connect.RegisterUser(cmd)
+	cli.Without(cmd, "it looks at a cluster; usher check reads files", cli.FilenameFlag)
 	return cmd
 }
 
 func (f *driftFlags) run(ctx context.Context, s streams, args []string) error {
 	targets, err := explain.ParseTargets("", args)
-	selector, invalid := labels.Parse(f.selector)
-	if invalid != nil {
-		invalid = fmt.Errorf("--selector: %w", invalid)
-	}
+	selector, invalid := cli.ParseSelector(f.selector)
 	if err := errors.Join(err, invalid, f.contradiction(len(args))); err != nil {
 		return err
 	}
@@ -102,6 +100,12 @@ func (f *driftFlags) contradiction(named int) error {
 	var errs []error
 	if f.dryRun != cli.DryRunNone && !f.restart {
 		errs = append(errs, errors.New("--dry-run needs --restart"))
+	}
+	if n := f.restartSettings.AtOnce; n < 1 {
+		errs = append(errs, fmt.Errorf("--max-concurrent is %d; write 1 or more", n))
+	}
+	if timeout := f.restartSettings.Timeout; timeout <= 0 {
+		errs = append(errs, fmt.Errorf("--timeout is %s; write a duration above zero, such as 10m", timeout))
 	}
 	if f.watch && f.restart {
 		errs = append(errs, errors.New("--watch and --restart exclude each other: restart first, then watch"))

@@ -57,12 +57,12 @@ func TestDrift(t *testing.T) {
 	}
 
 	status, _, stderr = c.usher(t, "drift", "-n", ns, "--restart", "--dry-run")
-	if status != 0 || !strings.Contains(stderr, "[1/1] "+ns+"/deployment/shop would be restarted for 2 pod(s)") {
+	if status != 0 || !strings.Contains(stderr, "[1/1] "+ns+"/deployment/shop would be restarted for 2 pods") {
 		t.Errorf("exit status %d: %s", status, stderr)
 	}
 	for _, dryRun := range []string{"--dry-run=client", "--dry-run=server"} {
 		status, _, stderr := c.usher(t, "drift", "deployment/shop", "-n", ns, "--restart", dryRun)
-		if status != 0 || stderr != "[1/1] "+ns+"/deployment/shop would be restarted for 2 pod(s)\n" {
+		if status != 0 || stderr != "[1/1] "+ns+"/deployment/shop would be restarted for 2 pods\n" {
 			t.Errorf("%s: exit status %d: %s", dryRun, status, stderr)
 		}
 	}
@@ -94,7 +94,7 @@ func TestDrift(t *testing.T) {
 		"labels of no pod":          {args: []string{"-l", "app=none"}},
 		"an owner that is missing":  {args: []string{"deployment/none"}, status: 2, stderr: "deployment/none does not exist in namespace " + ns},
 		"a kind that owns no pods":  {args: []string{"service/shop"}, status: 2, stderr: `"service" is not a kind of pod or owner`},
-		"labels that are malformed": {args: []string{"-l", "app in"}, status: 2, stderr: "--selector: "},
+		"labels that are malformed": {args: []string{"-l", "app in"}, status: 2, stderr: `--selector is "app in"; write labels`},
 		"flags that contradict each other": {args: []string{"pod/bare", "-A", "-l", "a=b", "-w", "--restart"}, status: 2,
 			stderr: "--watch and --restart exclude each other: restart first, then watch\n--all-namespaces and --namespace exclude each other: write one of them\nKIND/NAME excludes --all-namespaces and --selector: name the objects, or select them\n"},
 	} {

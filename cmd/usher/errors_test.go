@@ -66,11 +66,11 @@ func TestTrouble_MessagesSayWhatToDo(t *testing.T) {
 		},
 		"no kubeconfig": {
 			commands: []string{"drift", "explain deployment/a", "diff --live " + good, "check --cluster-crds " + good},
-			want:     []string{"Error: finding the cluster: no kubeconfig was found: pass --kubeconfig FILE, or set KUBECONFIG\n"},
+			want:     []string{"Error: no kubeconfig was found: pass --kubeconfig FILE, or set KUBECONFIG\n"},
 		},
 		"a kubeconfig that does not exist": {
 			commands: []string{"drift --kubeconfig nowhere", "explain deployment/a --kubeconfig nowhere", "diff --kubeconfig nowhere --live " + good},
-			want:     []string{"finding the", "nowhere: no such file or directory"},
+			want:     []string{"Error: kubeconfig nowhere does not exist\n"},
 		},
 		"a server that refuses connections": {
 			commands: []string{"drift --kubeconfig " + down, "explain deployment/a --kubeconfig " + down, "diff --kubeconfig " + down + " --live " + good, "check --cluster-crds " + good + " --kubeconfig " + down},
@@ -82,7 +82,7 @@ func TestTrouble_MessagesSayWhatToDo(t *testing.T) {
 		},
 		"a context that does not exist": {
 			commands: []string{"drift --context stagign --kubeconfig " + silent, "explain deployment/a --context stagign --kubeconfig " + silent, "diff --context stagign --live " + good + " --kubeconfig " + silent},
-			want:     []string{`context "stagign" does not exist: did you mean staging?`},
+			want:     []string{`context "stagign" does not exist; did you mean staging?`},
 		},
 		"a forbidden read": {
 			commands: []string{"explain deployment/a --as nobody -n " + ns + " --kubeconfig " + c.kubeconfig, "diff --as nobody -n " + ns + " --kubeconfig " + c.kubeconfig + " --live " + good, "check --cluster-crds --as nobody --kubeconfig " + c.kubeconfig + " " + good},

@@ -13,6 +13,7 @@ import (
 
 	"github.com/usher-dev/usher/cli/manifest"
 	"github.com/usher-dev/usher/cmd/internal/cli"
+	"github.com/usher-dev/usher/policies"
 	"github.com/usher-dev/usher/policies/cron"
 )
 
@@ -41,8 +42,9 @@ type timeline struct {
 func newExplainCronJob(s streams) *cobra.Command {
 	flags := cronFlags{}
 	cmd := &cobra.Command{
-		Use:   "cronjob PATH... | -f FILE",
-		Short: "Show the timeline of CronJobs: runs, gaps, daylight saving, outages",
+		Use:     "cronjob PATH... | -f FILE",
+		Aliases: []string{"cronjobs", "cj"},
+		Short:   "Show the timeline of CronJobs: runs, gaps, daylight saving, outages",
 		Long: `Show the timeline of every CronJob in a file: the next runs, the shortest and the
 longest gap of a year, the effect of daylight saving, the runs that overlap if
 each takes the time of --duration, and what happens to the runs that the
@@ -63,14 +65,11 @@ controller misses during an outage.
 			from := time.Now()
 			if flags.from != "" {
 				if from, err = time.Parse(time.RFC3339, flags.from); err != nil {
-					return fmt.Errorf("--from %q is not a time: write it as 2026-01-31T12:00:00Z", flags.from)
+					return fmt.Errorf("--from is %q; write a time such as 2026-01-31T12:00:00Z", flags.from)
 				}
 			}
-			if flags.duration < 0 || flags.duration > 366*24*time.Hour {
-				return errors.New("--duration is out of range: write how long a run takes, such as 45m, up to 366 days")
-			}
-			if flags.runs < 0 || flags.runs > 10_000 || flags.outage < 0 || flags.outage > 10*365*24*time.Hour {
-				return errors.New("--runs or --outage is out of range: write --runs from 0 to 10000, and --outage up to ten years")
+			if err := flags.validate(); err != nil {
+				return err
 			}
 			docs, errs := read(cmd.Context(), paths, s.in)
 			var timelines []*timeline
@@ -100,7 +99,7 @@ controller misses during an outage.
 				errs = append(errs, withoutObjects(paths))
 			}
 			if found == 0 && len(errs) == 0 {
-				errs = append(errs, fmt.Errorf("%s: no CronJob of batch/v1", strings.Join(paths, ", ")))
+				errs = append(errs, fmt.Errorf("%s: no CronJob was found: name a file with apiVersion: batch/v1 and kind: CronJob", strings.Join(paths, ", ")))
 			}
 			if len(errs) > 0 {
 				return cli.Exit(cli.Usage, errors.Join(errs...))
@@ -110,6 +109,8 @@ controller misses during an outage.
 	}
 	cli.Filenames(cmd, &flags.files, "CronJobs")
 	flags.output.Register(cmd, "text", "svg")
+	cli.WithoutSelection(cmd)
+	cli.WithoutCluster(cmd, "it reads files, and explains every CronJob in them")
 	cmd.Flags().StringVar(&flags.from, "from", "", "start of the timeline in RFC 3339, such as 2026-01-31T12:00:00Z (default: now)")
 	cmd.Flags().IntVar(&flags.runs, "runs", 5, "how many runs to list")
 	cmd.Flags().DurationVar(&flags.outage, "outage", 6*time.Hour, "how long the controller is down in the example")
@@ -117,11 +118,34 @@ controller misses during an outage.
 	return cmd
 }
 
+// validate reports every flag that is out of range.
+func (f *cronFlags) validate() error {
+	var errs []error
+	if f.duration < 0 || f.duration > 366*24*time.Hour {
+		errs = append(errs, fmt.Errorf("--duration is %s; write how long a run takes, such as 45m, up to 366 days (8784h)", f.duration))
+	}
+	if f.runs < 0 || f.runs > 10_000 {
+		errs = append(errs, fmt.Errorf("--runs is %d; write a number from 0 to 10000", f.runs))
+	}
+	if f.outage < 0 || f.outage > 10*365*24*time.Hour {
+		errs = append(errs, fmt.Errorf("--outage is %s; write how long the controller is down, such as 6h, up to ten years (87600h)", f.outage))
+	}
+	return errors.Join(errs...)
+}
+
 // newTimeline reads a CronJob.
 func newTimeline(d *manifest.Document, from time.Time, duration time.Duration) (*timeline, error) {
 	var c batchv1.CronJob
-	if err := kjson.UnmarshalCaseSensitivePreserveInts(d.JSON, &c); err != nil {
-		return nil, fmt.Errorf("%s does not decode: %w", d, err)
+	decode := func(text []byte) error {
+		c = batchv1.CronJob{}
+		return kjson.UnmarshalCaseSensitivePreserveInts(text, &c)
+	}
+	if decode(d.JSON) != nil {
+		var errs []error
+		for _, m := range policies.Locate(d.JSON, decode, nil) {
+			errs = append(errs, fmt.Errorf("%s: %s %s", d, m.Path, m.Message))
+		}
+		return nil, errors.Join(errs...)
 	}
 	l := &timeline{doc: d, spec: &c.Spec, duration: duration}
 	if c.Spec.TimeZone != nil {

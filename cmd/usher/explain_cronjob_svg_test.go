@@ -179,7 +179,7 @@ func TestExplainCronJob_Overlaps(t *testing.T) {
 		"Allow":               {args: []string{"--duration", "36h"}, old: "Forbid", new: "Allow", want: "up to 3 run at once (concurrencyPolicy Allow)."},
 		"Replace":             {args: []string{"--duration", "36h"}, old: "Forbid", new: "Replace", want: "each deletes the previous Job before it has ended (concurrencyPolicy Replace)."},
 		"an enormous number":  {old: "jobTemplate: {spec: {", new: "jobTemplate: {spec: {activeDeadlineSeconds: 9223372036854775807, ", want: "Overlaps: if each run takes 366 days"},
-		"a negative duration": {args: []string{"--duration", "-1m"}, want: "--duration is out of range: write how long a run takes, such as 45m, up to 366 days"},
+		"a negative duration": {args: []string{"--duration", "-1m"}, want: "--duration is -1m0s; write how long a run takes, such as 45m, up to 366 days"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, out, errs := command(strings.Replace(nightly, c.old, c.new, 1), append([]string{"explain", "cronjob", "-", "--from", "2026-03-27T12:00:00Z"}, c.args...)...)

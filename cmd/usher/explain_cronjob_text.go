@@ -9,6 +9,7 @@ import (
 	batchv1 "k8s.io/api/batch/v1"
 
 	"github.com/usher-dev/usher/cli/page"
+	"github.com/usher-dev/usher/finding"
 	"github.com/usher-dev/usher/policies/cron"
 )
 
@@ -134,7 +135,7 @@ func writeOutage(out io.Writer, s *cron.Schedule, spec *batchv1.CronJobSpec, fro
 		fmt.Fprintln(out, "no run would be missed.")
 		return
 	}
-	fmt.Fprintf(out, "%d run(s) would be missed, from %s to %s.\n", r.Missed, r.First.Format(shownTime), r.Last.Format(shownTime))
+	fmt.Fprintf(out, "%s would be missed, from %s to %s.\n", finding.Count(r.Missed, "run"), r.First.Format(shownTime), r.Last.Format(shownTime))
 	if r.Late.IsZero() {
 		fmt.Fprintf(out, "None would be caught up: the last is longer ago than startingDeadlineSeconds (%s).\n", length(*deadline))
 	} else {

@@ -70,7 +70,7 @@ func (f *explainFlags) files(ctx context.Context, s streams) ([]*explain.Explana
 		all = append(all, explain.File(w, next, workspace.Templates.Names()))
 	}
 	if len(all) == 0 && len(errs) == 0 {
-		errs = append(errs, errors.New("the files contain neither a pod nor an object with a pod template"))
+		errs = append(errs, errors.New("the files contain neither a pod nor an object with a pod template: name files with a Pod, a Deployment or another workload"))
 	}
 	switch {
 	case len(errs) > 0:

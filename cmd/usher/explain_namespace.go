@@ -25,12 +25,12 @@ func newExplainNamespace(s streams) *cobra.Command {
 	var own, output, enforce string
 	cmd := &cobra.Command{
 		Use:     "namespace NAME",
-		Aliases: []string{"ns"},
+		Aliases: []string{"ns", "namespaces"},
 		Short:   "Explain the levels of a namespace, and which of its workloads they would deny",
 		Long:    explainNamespaceLong,
 		Example: `  usher explain namespace team
   usher explain namespace team --enforce baseline -o json`,
-		Args:              cobra.ExactArgs(1),
+		Args:              cli.OneArgument("the name of a namespace", "team"),
 		ValidArgsFunction: connect.CompleteNamespaces,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			config, err := connect.Config()
@@ -57,5 +57,8 @@ func newExplainNamespace(s streams) *cobra.Command {
 	})
 	cli.Output(cmd, &output, "text", "json", "yaml")
 	connect.RegisterUser(cmd)
+	cli.Without(cmd, "the namespace is its argument, as in usher explain namespace team", cli.NamespaceFlag)
+	cli.Without(cmd, "it explains one namespace; usher status counts the levels of every namespace", cli.AllNamespacesFlag)
+	cli.Without(cmd, "it looks at every workload of the namespace; usher explain -l selects pods", cli.SelectorFlag)
 	return cmd
 }

@@ -5,16 +5,17 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strings"
 
 	"github.com/spf13/cobra"
-	"k8s.io/apimachinery/pkg/labels"
 
 	"github.com/usher-dev/usher/cli/explain"
 	"github.com/usher-dev/usher/cmd/internal/cli"
 	"github.com/usher-dev/usher/facts/kubeconfig"
+	"github.com/usher-dev/usher/suggest"
 )
 
-const explainLong = `Explain what pods have of usher's templates, and why:
+const explainLong = `Show which templates a pod has, which its replacement will get, and why:
 
   NOW       what each pod has, read from the pod
   NEXT POD  what the next pod of its owner gets, and what was looked at
@@ -57,20 +58,43 @@ func newExplainWorkload(s streams, use, kind string) *cobra.Command {
 			if kind == "" && len(args) == 0 && f.selector == "" && len(f.offline.files) == 0 {
 				return cmd.Usage()
 			}
+			if wrong := unknownExplanation(cmd, args); kind == "" && wrong != nil {
+				return wrong
+			}
 			return f.run(cmd.Context(), s, kind, args)
 		},
 	}
 	flags := cmd.Flags()
 	f.connect.RegisterNamespace(cmd, "namespace of the objects")
 	cli.OwnNamespace(cmd, &f.own)
-	flags.StringVarP(&f.selector, "selector", "l", "", "explain the pods with these labels, and their owners")
+	cli.Selector(cmd, &f.selector, "explain the pods with these labels, and their owners")
 	cli.Output(cmd, &f.output, "text", "json", "yaml")
 	cli.Filenames(cmd, &f.offline.files, "pods and workloads, instead of objects in the cluster")
 	cli.Templates(cmd, &f.offline.templates)
 	cli.NamespaceLabels(cmd, &f.offline.namespaceLabels)
 	flags.BoolVar(&f.offline.nativeSidecars, "native-sidecars", true, nativeSidecarsUsage)
 	f.connect.RegisterUser(cmd)
+	cli.Without(cmd, "it explains objects of one namespace, which -n names; usher drift -A looks at every namespace", cli.AllNamespacesFlag)
 	return cmd
+}
+
+// unknownExplanation names the command that was probably meant, if the first
+// argument is neither an object nor a kind.
+func unknownExplanation(cmd *cobra.Command, args []string) error {
+	if len(args) == 0 || strings.Contains(args[0], "/") {
+		return nil
+	}
+	if _, err := explain.ParseTargets("", []string{args[0] + "/any"}); err == nil {
+		return nil
+	}
+	var names []string
+	for _, sub := range cmd.Commands() {
+		names = append(names, sub.Name())
+	}
+	if nearest := suggest.Nearest(args[0], names); nearest != "" {
+		return fmt.Errorf("usher explain has no command %q: did you mean usher explain %s?", args[0], nearest)
+	}
+	return nil
 }
 
 func (f *explainFlags) run(ctx context.Context, s streams, kind string, args []string) error {
@@ -112,9 +136,9 @@ func (f *explainFlags) cluster(ctx context.Context, kind string, args []string) 
 	if err != nil {
 		return nil, err
 	}
-	selector, err := labels.Parse(f.selector)
+	selector, err := cli.ParseSelector(f.selector)
 	if err != nil {
-		return nil, fmt.Errorf("--selector: %w", err)
+		return nil, err
 	}
 	config, err := f.connect.Config()
 	if err != nil {

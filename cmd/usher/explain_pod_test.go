@@ -155,7 +155,7 @@ func TestExplain_TellsWhatIsFromWhatWouldBe(t *testing.T) {
 		c.apply(t, ns, askingDeployment("denied", "", `inject.usher.dev/nowhere: "true"`, ""))
 		for _, args := range [][]string{{"deployment/denied"}, {"deploy", "denied"}, {"pod", "deployments.apps/denied"}, {"-l", "app=denied"}} {
 			got := c.explained(t, c.kubeconfig, append(args, "-n", ns)...)
-			if got.now != "  no pod exists" || !strings.HasPrefix(got.next, "  is denied\n    template-missing: ") || !strings.Contains(got.do, "correct the template's name") {
+			if got.now != "  no pod exists" || !strings.HasPrefix(got.next, "  is denied\n    template-missing: ") || !strings.Contains(got.do, "correct the annotation, or ask your administrator to create the template; the controller retries by itself") {
 				t.Errorf("%v:\n%+v", args, got)
 			}
 		}

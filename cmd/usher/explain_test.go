@@ -47,7 +47,7 @@ Daylight saving in the next year:
   Sun 2026-03-29 03:00:00 CEST, by 1h: 2026-03-29 02:30 does not exist and is skipped
   Sun 2026-10-25 02:00:00 CET, by -1h: 2026-10-25 02:30 occurs twice and runs twice
 
-If the controller were down for the next 2 days, 1 run(s) would be missed, from Sat 2026-03-28 02:30:00 CET to Sat 2026-03-28 02:30:00 CET.
+If the controller were down for the next 2 days, 1 run would be missed, from Sat 2026-03-28 02:30:00 CET to Sat 2026-03-28 02:30:00 CET.
 None would be caught up: the last is longer ago than startingDeadlineSeconds (1h).
 `
 	if diff := cmp.Diff(want, out); diff != "" {
@@ -86,7 +86,7 @@ func TestExplainCronJobRefusesOtherInput(t *testing.T) {
 
 func TestExplainRule(t *testing.T) {
 	status, out, _ := command("", "explain", "rule", "job-restart-policy")
-	if status != cli.Clean || !strings.Contains(out, "write restartPolicy: Never") {
+	if status != cli.Clean || !strings.Contains(out, "write `restartPolicy: Never`") {
 		t.Errorf("status %d, output %q", status, out)
 	}
 	status, _, errs := command("", "explain", "rule", "restart-policy")

@@ -70,6 +70,7 @@ printed, so that no pod without its sidecar reaches kubectl apply.`,
 	f.BoolVar(&o.nativeSidecars, "native-sidecars", true, nativeSidecarsUsage)
 	cli.AllowEmpty(cmd, &o.allowEmpty)
 	cli.Configuration(cmd, &o.config)
+	cli.WithoutSelection(cmd)
 	return cmd
 }
 

@@ -164,7 +164,7 @@ spec:
 		},
 		"a broken document": {
 			stdin: "a: [\n---\n" + sideTemplate + "\n---\n" + askingPod, args: []string{"-f", "-"}, status: 2,
-			stderr: []string{"-:1: YAML: did not find expected node content"},
+			stderr: []string{"-:1: YAML: a list or mapping is not complete: write a value, and close each [ and {"},
 		},
 		"a template in a file that is missing":      {stdin: askingPod, args: []string{"-f", "-", "-t", "none.yaml"}, status: 2, stderr: []string{"none.yaml: no such file"}},
 		"a template in a file that is broken":       {stdin: matchedPod, args: []string{"-f", "-", "-t", writeFile(t, "t.yaml", "a: [")}, status: 2, stderr: []string{"YAML"}},

@@ -47,7 +47,7 @@ func TestWrongFlags_AreReportedTogether(t *testing.T) {
 			"--kubernetes-version \"new\" is not a version: write it as 1.34\n" +
 			"rule \"job-restart-polcy\" is unknown: did you mean job-restart-policy?\nrule \"nothing\" is unknown: usher rules lists them\n",
 		"diff --fail-on recreat -o md": "Error: --fail-on is \"recreat\"; did you mean recreate?\n--output is \"md\"; write text, json, yaml, markdown or html\n",
-		"inject --otput json":          "Error: unknown flag: --otput; did you mean --output?\n",
+		"inject --otput json":          "Error: usher inject has no flag --otput: did you mean --output?\n",
 	} {
 		args := append(strings.Fields(line), file)
 		if strings.HasPrefix(line, "diff") {

@@ -3,19 +3,23 @@ package main
 import (
 	"bufio"
 	"bytes"
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
+	"regexp"
 	"strings"
 
 	"github.com/spf13/cobra"
 	"helm.sh/helm/v4/pkg/chart/v2/loader"
 	"helm.sh/helm/v4/pkg/strvals"
-	"k8s.io/apimachinery/pkg/util/validation"
 	"sigs.k8s.io/yaml"
 
 	"github.com/usher-dev/usher/cli/chart"
 	"github.com/usher-dev/usher/cmd/internal/cli"
 	"github.com/usher-dev/usher/deploy"
+	"github.com/usher-dev/usher/yaml/strict"
+	"github.com/usher-dev/usher/yaml/syntax"
 )
 
 func newInstall(s streams) *cobra.Command {
@@ -37,7 +41,7 @@ Networks, EtcdClusters, EtcdBackups and EtcdRestores; --skip-crds keeps them.
 --set replicas=3.
 
 Exit status: 0 printed, 2 bad usage or values that the chart refuses.`,
-		Args: cobra.NoArgs,
+		Args: cli.NoArguments("it prints every manifest; values of the chart follow --set, as in --set replicas=3"),
 		RunE: func(*cobra.Command, []string) error { return i.run() },
 	}
 	f := cmd.Flags()
@@ -47,6 +51,9 @@ Exit status: 0 printed, 2 bad usage or values that the chart refuses.`,
 	f.StringArrayVarP(&i.values, "values", "f", nil, `files with values of the chart, or "-" for standard input; later ones take precedence`)
 	f.BoolVar(&i.skipCRDs, "skip-crds", false, "leave out the custom resource definitions")
 	cli.Complete(cmd, cli.Manifests, "values")
+	f.SetNormalizeFunc(cli.OwnNamespaceAlias)
+	cli.Without(cmd, "it installs usher in one namespace, which -n names", cli.AllNamespacesFlag)
+	cli.WithoutCluster(cmd, "it prints manifests, and asks no cluster; pipe them into kubectl apply -f -, which takes it")
 	return cmd
 }
 
@@ -72,9 +79,6 @@ func (i *install) run() error {
 
 // render returns the manifest of usher's namespace, and those of the chart.
 func (i *install) render() (namespace []byte, manifests []chart.Manifest, err error) {
-	if wrong := validation.IsDNS1123Label(i.namespace); len(wrong) > 0 {
-		return nil, nil, fmt.Errorf("--namespace is %q: %s", i.namespace, wrong[0])
-	}
 	values, err := i.merged()
 	if err != nil {
 		return nil, nil, err
@@ -85,10 +89,37 @@ func (i *install) render() (namespace []byte, manifests []chart.Manifest, err er
 	}
 	manifests, err = chart.Render(c, chart.Release{Name: "usher", Namespace: i.namespace, Service: "usher-install"}, values)
 	if err != nil {
-		return nil, nil, fmt.Errorf("the values do not fit the chart: %w", err)
+		return nil, nil, fmt.Errorf("the values do not fit the chart: %s; deploy/chart/usher/README.md lists its values", strings.Join(misfits(err), "; "))
 	}
 	namespace, err = i.ownNamespace()
 	return namespace, manifests, err
+}
+
+// misfit is a line of the error of a chart's schema.
+var (
+	misfit       = regexp.MustCompile(`(?m)^- at '/?([^']*)': (.*)$`)
+	wrongType    = regexp.MustCompile(`^got (\w+), want (\w+)$`)
+	unknownValue = regexp.MustCompile(`^additional properties '([^']*)' not allowed$`)
+	typeNames    = strings.NewReplacer("string", "a text", "integer", "a whole number", "number", "a number", "boolean", "true or false", "object", "a mapping", "array", "a list")
+)
+
+// misfits lists the values that the chart's schema refuses.
+func misfits(err error) []string {
+	var all []string
+	for _, m := range misfit.FindAllStringSubmatch(err.Error(), -1) {
+		value, problem := strings.ReplaceAll(m[1], "/", "."), m[2]
+		if t := wrongType.FindStringSubmatch(problem); t != nil {
+			problem = "is " + typeNames.Replace(t[1]) + "; write " + typeNames.Replace(t[2])
+		}
+		if u := unknownValue.FindStringSubmatch(problem); u != nil {
+			value, problem = "", "it has no value "+strings.TrimPrefix(value+"."+u[1], ".")
+		}
+		all = append(all, strings.TrimSpace(value+" "+problem))
+	}
+	if len(all) == 0 {
+		all = []string{strings.TrimSpace(err.Error())}
+	}
+	return all
 }
 
 // merged returns the values of the flags. The image of the program is the weakest,
@@ -102,7 +133,7 @@ func (i *install) merged() (map[string]any, error) {
 		}
 		var more map[string]any
 		if err := yaml.Unmarshal(text, &more); err != nil {
-			return nil, fmt.Errorf("%s: %w", path, err)
+			return nil, unreadableValues(path, text, err)
 		}
 		values = loader.MergeMaps(values, more)
 	}
@@ -131,13 +162,31 @@ func (i *install) merged() (map[string]any, error) {
 	return loader.MergeMaps(published, values), nil
 }
 
+// unreadableValues says why a file has no values.
+func unreadableValues(path string, text []byte, err error) error {
+	var values map[string]any
+	var wrong *strict.WrongType
+	switch line, meaning := syntax.Explain(err); {
+	case errors.As(strict.Unmarshal(text, &values), &wrong):
+		return fmt.Errorf("%s: %w", path, wrong)
+	case line > 0:
+		return fmt.Errorf("%s:%d: YAML: %s", path, line, meaning)
+	default:
+		return fmt.Errorf("%s: %s", path, meaning)
+	}
+}
+
 func (i *install) read(path string) ([]byte, error) {
 	if path == "-" {
 		var text bytes.Buffer
 		_, err := text.ReadFrom(i.in)
 		return text.Bytes(), err
 	}
-	return os.ReadFile(path)
+	text, err := os.ReadFile(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("--values is %q, which does not exist; write the path of a file", path)
+	}
+	return text, err
 }
 
 // ownNamespace is the manifest of usher's namespace.

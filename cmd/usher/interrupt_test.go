@@ -91,7 +91,7 @@ func TestInterrupt_EndsEveryCommand(t *testing.T) {
 		"status":            {nil, {"--pre"}},
 		"uninstall":         {nil, {"--dry-run"}},
 	}
-	ends := []string{"", "explain reason", "explain rule", "rules", "transitions", "version"}
+	ends := []string{"", "completion", "completion bash", "completion fish", "completion powershell", "completion zsh", "explain reason", "explain rule", "rules", "transitions", "version"}
 	commands(t, func(cmd *cobra.Command, words []string) {
 		name := strings.Join(words, " ")
 		if !slices.Contains(serverCommands, name) && reads[name] == nil && asks[name] == nil && !slices.Contains(ends, name) {

@@ -11,6 +11,7 @@ import (
 	"github.com/usher-dev/usher/cli/manifest"
 	"github.com/usher-dev/usher/cli/migrate"
 	"github.com/usher-dev/usher/cmd/internal/cli"
+	"github.com/usher-dev/usher/finding"
 )
 
 func newMigrate(s streams) *cobra.Command {
@@ -40,6 +41,8 @@ input that cannot be read.`,
 		},
 	}
 	cli.Filenames(cmd, &files, "InitializerConfigurations")
+	cli.WithoutSelection(cmd)
+	cli.WithoutCluster(cmd, "it reads files; InitializerConfigurations have no namespace")
 	return cmd
 }
 
@@ -79,7 +82,7 @@ func runMigrate(ctx context.Context, s streams, paths []string) error {
 			m.unreadable++
 		}
 	}
-	fmt.Fprintf(s.err, "%d converted, %d skipped, %d problems, %d reading errors\n", m.converted, m.skipped, m.problems, m.unreadable)
+	fmt.Fprintf(s.err, "%d converted, %d skipped, %s, %s\n", m.converted, m.skipped, finding.Count(m.problems, "problem"), finding.Count(m.unreadable, "reading error"))
 	switch {
 	case m.unreadable > 0:
 		return cli.Exit(cli.Usage, nil)

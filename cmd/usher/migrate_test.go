@@ -53,18 +53,18 @@ func TestMigrate(t *testing.T) {
 				mixed + ":36:9: initializers[0].name: \"envoy\" is not a name of an initializer; write lower case letters and digits with at least two dots, as in envoy.initializer.kubernetes.io\n" +
 				"2 converted, 2 skipped, 2 problems, 0 reading errors\n"},
 		"a broken document does not hide the others, and wins": {initializers + "---\nx: [\n---\nkind: Pod\napiVersion: v1\n", []string{"-f", "-"}, cli.Usage, []string{"envoy-config"},
-			"-:12: YAML: did not find expected node content\n" +
+			"-:12: YAML: a list or mapping is not complete: write a value, and close each [ and {\n" +
 				"-:13: pod/ is not an InitializerConfiguration; skipped\n" +
-				"1 converted, 1 skipped, 0 problems, 1 reading errors\n"},
+				"1 converted, 1 skipped, 0 problems, 1 reading error\n"},
 		"two files": {initializers, []string{"-f", "-", "-f", "absent.yaml"}, cli.Usage, []string{"envoy-config"},
 			"absent.yaml: no such file or directory\n" +
-				"1 converted, 0 skipped, 0 problems, 1 reading errors\n"},
+				"1 converted, 0 skipped, 0 problems, 1 reading error\n"},
 		"objects of other kinds are not a failure": {"kind: Pod\napiVersion: v1\nmetadata: {name: p}\n", []string{"-f", "-"}, cli.Clean, nil,
 			"-:1: pod/p is not an InitializerConfiguration; skipped\n" +
 				"0 converted, 1 skipped, 0 problems, 0 reading errors\n"},
 		"a file without any object": {"# nothing\n", []string{"-f", "-"}, cli.Usage, nil,
 			"standard input contains no manifests: pipe them into usher, and check that the command before it succeeds\n" +
-				"0 converted, 0 skipped, 0 problems, 1 reading errors\n"},
+				"0 converted, 0 skipped, 0 problems, 1 reading error\n"},
 		"no file": {"", nil, cli.Usage, nil,
 			"Error: name the files or folders to read, or pass - for standard input\n"},
 		"standard input as an argument": {initializers, []string{"-"}, cli.Clean, []string{"envoy-config"},

@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/usher-dev/usher/cmd/internal/cli"
+	"github.com/usher-dev/usher/suggest"
 )
 
 // streams are the input and output of a command: results go to out, everything
@@ -65,7 +66,58 @@ cannot work, and says why. The same decisions run in the cluster and on files.`,
 	for _, name := range serverCommands {
 		root.AddCommand(pointToServer(name))
 	}
+	root.SetHelpCommand(newHelp())
+	addCompletion(root)
+	cli.VersionFlag(root)
+	cli.Commands(root)
 	return root
+}
+
+// addCompletion adds cobra's command for shells, which says which shells it knows.
+func addCompletion(root *cobra.Command) {
+	root.InitDefaultCompletionCmd()
+	completion, _, _ := root.Find([]string{"completion"})
+	var shells []string
+	for _, shell := range completion.Commands() {
+		shells = append(shells, shell.Name())
+		shell.Args = cli.NoArguments("")
+	}
+	completion.Args = cobra.ArbitraryArgs
+	completion.RunE = func(cmd *cobra.Command, args []string) error {
+		if len(args) == 0 {
+			return cmd.Help()
+		}
+		return fmt.Errorf("usher completion has no shell %q; %s", args[0], "write "+suggest.List(shells, "or"))
+	}
+}
+
+// newHelp returns the command that prints the help of another one.
+func newHelp() *cobra.Command {
+	return &cobra.Command{
+		Use:   "help [COMMAND]",
+		Short: "Print the help of a command",
+		ValidArgsFunction: func(cmd *cobra.Command, args []string, _ string) ([]cobra.Completion, cobra.ShellCompDirective) {
+			found, _, _ := cmd.Root().Find(args)
+			var names []cobra.Completion
+			for _, sub := range found.Commands() {
+				if sub.IsAvailableCommand() {
+					names = append(names, cobra.CompletionWithDesc(sub.Name(), sub.Short))
+				}
+			}
+			return names, cobra.ShellCompDirectiveNoFileComp
+		},
+		RunE: func(cmd *cobra.Command, args []string) error {
+			found, rest, err := cmd.Root().Find(args)
+			if err != nil {
+				return err
+			}
+			if !found.HasParent() && len(rest) > 0 {
+				return found.RunE(found, rest)
+			}
+			found.InitDefaultHelpFlag()
+			return found.Help()
+		},
+	}
 }
 
 // serverCommands are the commands of the server's image.

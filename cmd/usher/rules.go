@@ -15,7 +15,12 @@ func newRules(s streams) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "rules",
 		Short: "List the rules of usher check and the webhook",
-		Args:  cobra.NoArgs,
+		Args: func(cmd *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				return nil
+			}
+			return cli.NoArguments("did you mean usher explain rule "+args[0]+"?")(cmd, args)
+		},
 		RunE: func(*cobra.Command, []string) error {
 			out, err := renderRules(ruledocs.Entries(), output)
 			if err != nil {
@@ -26,6 +31,7 @@ func newRules(s streams) *cobra.Command {
 		},
 	}
 	cli.Output(cmd, &output, tableFormats...)
+	cli.WithoutCluster(cmd, "it lists usher's own rules, and asks no cluster")
 	return cmd
 }
 

@@ -48,7 +48,7 @@ cannot be reached.`,
 		Example: `  usher status --pre
   usher status
   usher status -n team -o json`,
-		Args: cobra.NoArgs,
+		Args: cli.NoArguments("it checks the whole installation; name a namespace with -n, and explain an object with usher explain KIND/NAME"),
 		RunE: func(cmd *cobra.Command, _ []string) error { return flags.run(cmd.Context(), s) },
 	}
 	flags.connect.RegisterNamespace(cmd, "namespace whose pods, Events and level are checked, and of the dry run")
@@ -56,6 +56,9 @@ cannot be reached.`,
 	cli.Output(cmd, &flags.output, "text", "json", "yaml")
 	cli.OwnNamespace(cmd, &flags.own)
 	flags.connect.RegisterUser(cmd)
+	cli.Without(cmd, "without -n it looks at every namespace, if you may list all pods", cli.AllNamespacesFlag)
+	cli.Without(cmd, "it looks at every pod; usher drift -l selects pods", cli.SelectorFlag)
+	cli.Without(cmd, "it looks at a cluster; usher check reads files", cli.FilenameFlag)
 	return cmd
 }
 

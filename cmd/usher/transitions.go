@@ -23,7 +23,7 @@ func newTransitions(s streams) *cobra.Command {
 and field, the effect of a change, who refuses it, what it breaks, and the steps
 around it. KIND is a kind such as Deployment, in upper or lower case; without it
 the command prints every kind.`,
-		Args:              cobra.MaximumNArgs(1),
+		Args:              cli.AtMostOneArgument("one kind", "Deployment"),
 		ValidArgsFunction: cobra.FixedCompletions(kindNames(transition.All().Kinds()), cobra.ShellCompDirectiveNoFileComp),
 		RunE: func(_ *cobra.Command, args []string) error {
 			kinds := transition.All().Kinds()
@@ -44,6 +44,7 @@ the command prints every kind.`,
 		},
 	}
 	cli.Output(cmd, &output, tableFormats...)
+	cli.WithoutCluster(cmd, "it lists usher's own table, and asks no cluster")
 	return cmd
 }
 

@@ -51,8 +51,8 @@ usher's manifest or its chart. If the cluster's garbage collector is down, use
 uninstall.
 
 Exit status: 0 removed, 1 something could not be removed or does not end, 2 bad
-usage.`,
-		Args: cobra.NoArgs,
+usage or a cluster that cannot be reached.`,
+		Args: cli.NoArguments("it removes the installation whose namespace -n names"),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if err := u.validate(); err != nil {
 				return err
@@ -68,19 +68,24 @@ usage.`,
 			if u.objects, err = metadata.NewForConfig(config); err != nil {
 				return err
 			}
-			if err := u.run(cmd.Context()); err != nil {
-				return cli.Exit(cli.Failed, err)
+			err = u.run(cmd.Context())
+			if err == nil || cli.Unreachable(err) {
+				return err
 			}
-			return nil
+			return cli.Exit(cli.Failed, err)
 		},
 	}
 	f := cmd.Flags()
-	f.StringVar(&u.namespace, "namespace", cli.Namespace, "usher's own namespace")
+	f.StringVarP(&u.namespace, cli.NamespaceFlag, "n", cli.Namespace, "usher's own namespace")
+	f.SetNormalizeFunc(cli.OwnNamespaceAlias)
 	f.BoolVar(&u.all, "all", false, "also remove the Lease, the CA's Secret and the last valid configuration")
 	cli.DryRun(cmd, &u.dryRun, "only show what would be removed (client), or also ask the API server (server)")
 	f.BoolVar(&u.wait, "wait", true, "wait until the removed objects, and custom resources that are being deleted, are gone")
 	f.DurationVar(&u.timeout, "timeout", time.Minute, "with --wait: how long to wait")
 	connect.RegisterUser(cmd)
+	cli.Complete(cmd, connect.CompleteNamespaces, cli.NamespaceFlag)
+	cli.Without(cmd, "it removes one installation, whose namespace -n names", cli.AllNamespacesFlag)
+	cli.Without(cmd, "it removes a whole installation, whose namespace -n names", cli.SelectorFlag)
 	return cmd
 }
 

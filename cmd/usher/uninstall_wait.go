@@ -41,7 +41,7 @@ func (u *uninstall) await(ctx context.Context, removed []target) error {
 	case len(remaining) == 0:
 		return fmt.Errorf("waiting until the objects are gone: %w", cmp.Or(failure, err))
 	}
-	return fmt.Errorf("after %s %s; an object waits until the owner of its finalizer removes it: let usher's controllers run, or see \"Objects that do not end\" in docs/operations.md",
+	return fmt.Errorf("after %s %s; an object waits until the owner of its finalizer removes it: let usher's controllers run, or see \"Objects stuck in Terminating\" in docs/operations.md",
 		u.timeout, strings.Join(remaining, ", "))
 }
 

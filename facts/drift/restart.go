@@ -13,6 +13,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/usher-dev/usher/facts/kubeconfig"
+	"github.com/usher-dev/usher/finding"
 	"github.com/usher-dev/usher/kinds"
 )
 
@@ -95,7 +96,7 @@ func (r *Restart) Run(ctx context.Context, findings []Finding) error {
 					continue
 				}
 			}
-			r.say("[%d/%d] %s/%s would be restarted for %d pod(s)", i+1, len(targets), t.owner.Namespace, t.owner, t.pods)
+			r.say("[%d/%d] %s/%s would be restarted for %s", i+1, len(targets), t.owner.Namespace, t.owner, finding.Count(t.pods, "pod"))
 		}
 		return errors.Join(errs...)
 	}

@@ -143,8 +143,8 @@ func TestRestart_ChangesNothing(t *testing.T) {
 		said    string
 		err     string
 	}{
-		"a dry run":               {change: func(r *drift.Restart) { r.DryRun = true }, said: "[1/1] NS/deployment/shop would be restarted for 1 pod(s)\n"},
-		"a dry run of the server": {change: func(r *drift.Restart) { r.DryRun, r.Try = true, true }, said: "[1/1] NS/deployment/shop would be restarted for 1 pod(s)\n"},
+		"a dry run":               {change: func(r *drift.Restart) { r.DryRun = true }, said: "[1/1] NS/deployment/shop would be restarted for 1 pod\n"},
+		"a dry run of the server": {change: func(r *drift.Restart) { r.DryRun, r.Try = true, true }, said: "[1/1] NS/deployment/shop would be restarted for 1 pod\n"},
 		"a caller that leaves it": {change: func(r *drift.Restart) { r.Record = refuse(fmt.Errorf("%w: enough", drift.ErrLeave)) }, said: "[1/1] NS/deployment/shop: not restarted: enough\n"},
 		"a caller that fails":     {change: func(r *drift.Restart) { r.Record = refuse(errors.New("lost")) }, said: "[1/1] NS/deployment/shop: lost\n", err: "lost"},
 		"a Deployment that is paused": {prepare: func(t *testing.T, ns string) {

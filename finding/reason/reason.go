@@ -2,6 +2,8 @@
 // connected, denied or not changed.
 package reason
 
+import "strings"
+
 // A Reason explains a decision in one word. The same word is the audit
 // annotation, the metric label, the log field and the output of the command
 // line.
@@ -53,46 +55,71 @@ const (
 var reasons = []struct {
 	Reason Reason
 	Denies bool
-	Text   string
+	// Text says what the reason means, its first sentence as a summary; Fix is
+	// what to do, an imperative, if something can be done.
+	Text, Fix string
 }{
-	{Injected, false, "The template was added to the pod. The annotation usher.dev/injected records its containers and its version."},
-	{AlreadyInjected, false, "The pod has everything that its record names, whatever others changed in it. usher changed nothing."},
-	{AlreadyPresent, false, "The pod has no record, and usher recognized the template's containers by name, by the last component of the image's repository, and by ports, args, command or mounts. Copied and restored pods look like this. usher did not add the containers again."},
-	{NotAsked, false, "Neither the pod nor its namespace asks for a template. Annotate the pod initializer.kubernetes.io/<template>: \"true\", or label the namespace inject.usher.dev/templates: <template>."},
-	{OptedOut, false, "An annotation of the pod says \"false\" for the template, which wins over the namespace's label. The pod is denied instead if the template does not let pods opt out (options.optOut), which is the default of mandatory templates."},
-	{NamespaceExclude, false, "usher does not change pods in kube-system, kube-public, kube-node-lease, its own namespace, and namespaces that its installation does not serve."},
-	{HostNetwork, false, "The pod is on the host network, where a sidecar's ports would be ports of the node. To allow it, set options.hostNetwork: allow in the template. The pod is denied instead if the template is mandatory."},
-	{MatchSkipped, false, "Only the template's own options.match selects the pod, and the pod cannot have the template: it has another container, volume, mount or port of the host in its place, or a parameter of the template has an invalid value. A pod that asks for the template with an annotation, or by its namespace's label, is denied instead."},
-	{NoNativeSidecars, false, "The pod ends by itself (restartPolicy Never or OnFailure), an ordinary sidecar would keep it from ending, and the cluster does not support native sidecars or the template forbids them (options.native). The pod is denied instead if the template is mandatory."},
-	{Windows, false, "The pod runs on Windows (spec.os.name, or the node selector kubernetes.io/os), where the template's containers do not. The pod is denied instead if the template is mandatory."},
-	{TemplateValid, false, "The applied template is valid, or the templates that a namespace asks for exist."},
-	{ConfigurationValid, false, "The applied configuration of usher is valid."},
-	{ConfigurationInvalid, true, "The applied configuration of usher is invalid; correct the field that the message names. The last valid configuration stays in force."},
-	{TemplateMissing, true, "usher's namespace has no ConfigMap <template>-initializer, and none with the label usher.dev/template: <template>. Apply it, or correct the name."},
-	{TemplateInvalid, true, "The template's ConfigMap is invalid. Run `usher check` on it to see what to write instead."},
-	{BadValue, true, "One of usher's keys has an invalid value. The message names the key, the value and what to write."},
-	{ConflictName, true, "A container of the pod has the name of a container of the template. Rename one of them."},
-	{ConflictVolume, true, "A volume of the pod has the name of a volume of the template and another source. Rename one of them, or give both the same source to share the volume."},
-	{ConflictHostPort, true, "Two containers would take the same port of the host. Change or remove one hostPort."},
-	{ConflictMount, true, "A container would mount two volumes at the same path. Change one mountPath."},
-	{ConflictEnv, true, "A container of the pod sets a variable that the template's appContainers set to another value. Give both the same value, name the containers that get it (inject.usher.dev/<template>.containers), or let the template keep or append to the pod's value (options.onConflict)."},
-	{ConflictMetadata, true, "The pod sets a label or annotation that the template sets to another value. Remove it from one of them, or let the template keep the pod's value (options.onConflict)."},
-	{ConflictHostAlias, true, "The pod maps a host name to another address than the template, whose options.onConflict denies that. Remove it from one of them."},
-	{RecordMismatch, true, "The annotation usher.dev/injected does not match the pod: it names containers that the pod does not have while others have their names, or an update changes the entry of a mandatory template. In a new pod, remove the record and what it names, and usher adds both; in an existing pod, leave it as it is."},
-	{MandatoryChanged, true, "A container, volume, label or annotation of a mandatory template differs from the template, or an update changes it. Stop changing the template's items, or allow in options.tolerate of the template what others may change."},
-	{NetworkAttached, false, "usher added the Networks in the annotation samplecrd.k8s.io/network to k8s.v1.cni.cncf.io/networks, from which Multus attaches the pod."},
-	{NetworkPresent, false, "The pod's k8s.v1.cni.cncf.io/networks has every Network that the pod declares. usher changed nothing."},
-	{NetworkDeclared, false, "The Deployment, or its namespace, asks for a Network of its own (samplecrd.k8s.io/own-network), and usher declared it in the pod template."},
-	{NetworkMissing, true, "The pod declares a Network that its namespace does not have, or that is being deleted. Apply it, or correct the name."},
-	{NetworkCreating, true, "The pod declares its Deployment's own Network, which is being created. The ReplicaSet retries until it exists; the condition OwnNetwork of the Deployment shows the progress."},
-	{NetworkPool, true, "The pod declares its Deployment's own Network, for which no range of addresses is left: the pool of usher's configuration (networks.pool) is not set or exhausted. Set or enlarge it."},
-	{NetworkForeign, true, "The Deployment asks for a Network of its own, and a Network with its name exists that was not created for it. Rename the Deployment, remove that Network, or declare it with samplecrd.k8s.io/network instead."},
-	{NetworkBackend, true, "The pod declares a Network and cannot be attached to it: its backend does not attach pods, or the pod is on the host network. Use a Network of another backend, or remove hostNetwork."},
-	{PolicyClean, false, "The rules found nothing at the levels that the namespace or the configuration asks for."},
-	{PolicyWarned, false, "The rules found something that is not enforced, or that existed before this change. The warnings name the rule and the field."},
-	{PolicyDenied, true, "The rules found something at an enforced level. The message names the rule, the field and what to write; see `usher explain rule ID`. The annotations policy.usher.dev/exempt and policy.usher.dev/exempt-reason exempt an object if the configuration allows it."},
-	{Undecodable, true, "A field that usher reads has the wrong type, so usher cannot check the object; the API server would refuse it as well."},
-	{TooLarge, true, "The request exceeds the size that usher reads, which is above what the API server stores."},
+	{Injected, false, "The template was added to the pod. The annotation usher.dev/injected records its containers and its version.", ""},
+	{AlreadyInjected, false, "The pod has everything that its record names, whatever others changed in it. usher changed nothing.", ""},
+	{AlreadyPresent, false, "The pod has no record, and usher recognized the template's containers by name, by the last component of the image's repository, and by ports, args, command or mounts. Copied and restored pods look like this. usher did not add the containers again.", ""},
+	{NotAsked, false, "Neither the pod nor its namespace asks for a template. Annotate the pod initializer.kubernetes.io/<template>: \"true\", or label the namespace inject.usher.dev/templates: <template>.", ""},
+	{OptedOut, false, "An annotation of the pod says \"false\" for the template, which wins over the namespace's label. The pod is denied instead if the template does not let pods opt out, which is the default of mandatory templates.",
+		"remove the annotation, or write `optOut: allow` into the template's options"},
+	{NamespaceExclude, false, "usher does not change pods in kube-system, kube-public, kube-node-lease, its own namespace, and namespaces that its installation does not serve.", ""},
+	{HostNetwork, false, "The pod is on the host network, where a sidecar's ports would be ports of the node. The pod is denied instead if the template is mandatory.",
+		"write `hostNetwork: allow` into the template's options, or remove `hostNetwork: true` from the pod"},
+	{MatchSkipped, false, "Only the template's own options.match selects the pod, and the pod cannot have the template: it has another container, volume, mount or port of the host in its place, or a parameter of the template has an invalid value. A pod that asks for the template with an annotation, or by its namespace's label, is denied instead.", ""},
+	{NoNativeSidecars, false, "The pod ends by itself, and an ordinary sidecar would keep it from ending. Its restartPolicy is Never or OnFailure, and the cluster does not support native sidecars, or the template forbids them. The pod is denied instead if the template is mandatory.",
+		"write `native: auto` into the template's options, or upgrade the nodes to Kubernetes 1.29 or later"},
+	{Windows, false, "The pod runs on Windows, where the template's containers do not. Its spec.os.name or its node selector kubernetes.io/os says so. The pod is denied instead if the template is mandatory.",
+		"write `optOut: allow` into the options of a mandatory template, and annotate the pod `inject.usher.dev/<template>: \"false\"`"},
+	{TemplateValid, false, "The applied template is valid, or the templates that a namespace asks for exist.", ""},
+	{ConfigurationValid, false, "The applied configuration of usher is valid.", ""},
+	{ConfigurationInvalid, true, "The applied configuration of usher is invalid. The last valid configuration stays in force.",
+		"run `usher check` on the ConfigMap, and correct the field that the message names"},
+	{TemplateMissing, true, "The pod, or its namespace, asks for a template that does not exist. usher's namespace has no ConfigMap <template>-initializer, and none with the label usher.dev/template: <template>.",
+		"create the ConfigMap `<template>-initializer` in `usher-system`, or correct the annotation"},
+	{TemplateInvalid, true, "The template's ConfigMap is invalid.",
+		"run `usher check` on the ConfigMap, which says what to write instead"},
+	{BadValue, true, "A usher annotation on the pod has an invalid value. The message names the key and the value.",
+		"write the value that the message names, such as `\"true\"` or `\"false\"`"},
+	{ConflictName, true, "A container of the pod has the name of a container of the template.",
+		"rename one of the containers"},
+	{ConflictVolume, true, "A volume of the pod has the name of a volume of the template and another source.",
+		"rename one of the volumes, or write the same source for both to share the volume"},
+	{ConflictHostPort, true, "Two containers would take the same port of the host.",
+		"change one `hostPort`, or remove it"},
+	{ConflictMount, true, "A container would mount two volumes at the same path.",
+		"change one `mountPath`"},
+	{ConflictEnv, true, "A container of the pod sets a variable that the template's appContainers set to another value.",
+		"write the same value for both, name the containers that get it in `inject.usher.dev/<template>.containers`, or write `onConflict: {env: {NAME: keep}}` into the template's options"},
+	{ConflictMetadata, true, "The pod sets a label or annotation that the template sets to another value.",
+		"remove the key from one of them, or write `onConflict: {labels: {KEY: keep}}` or `onConflict: {annotations: {KEY: keep}}` into the template's options"},
+	{ConflictHostAlias, true, "The pod maps a host name to another address than the template does.",
+		"remove the name from one of them, or write `onConflict: {hostAliases: {HOST: keep}}` into the template's options"},
+	{RecordMismatch, true, "The annotation usher.dev/injected does not match the pod. It names containers that the pod does not have while others have their names, or an update changes the entry of a mandatory template.",
+		"remove the annotation `usher.dev/injected` and the containers that it names from a new pod, and usher adds both; leave both as they are in an existing pod"},
+	{MandatoryChanged, true, "A container, volume, label or annotation of a mandatory template differs from the template, or an update changes it.",
+		"leave the template's items as they are, or write into the template's options what others may change, such as `tolerate: {image: {registries: [mirror.example.com/team]}}`"},
+	{NetworkAttached, false, "usher added the Networks in the annotation samplecrd.k8s.io/network to k8s.v1.cni.cncf.io/networks, from which Multus attaches the pod.", ""},
+	{NetworkPresent, false, "The pod's k8s.v1.cni.cncf.io/networks has every Network that the pod declares. usher changed nothing.", ""},
+	{NetworkDeclared, false, "The Deployment, or its namespace, asks for a Network of its own (samplecrd.k8s.io/own-network), and usher declared it in the pod template.", ""},
+	{NetworkMissing, true, "The pod declares a Network that its namespace does not have, or that is being deleted.",
+		"apply the Network, or correct its name in the annotation `samplecrd.k8s.io/network`"},
+	{NetworkCreating, true, "The pod declares its Deployment's own Network, which is being created. The ReplicaSet retries until it exists; the condition OwnNetwork of the Deployment shows the progress.", ""},
+	{NetworkPool, true, "The pod declares its Deployment's own Network, for which no range of addresses is left. The pool of usher's configuration is not set or exhausted.",
+		"write a larger range into usher's configuration, such as `networks: {pool: 10.128.0.0/12}`"},
+	{NetworkForeign, true, "The Deployment asks for a Network of its own, and a Network with its name exists that was not created for it.",
+		"rename the Deployment, remove that Network, or declare it with the annotation `samplecrd.k8s.io/network`"},
+	{NetworkBackend, true, "The pod declares a Network and cannot be attached to it. Its backend does not attach pods, or the pod is on the host network.",
+		"remove `hostNetwork: true` from the pod, or declare a Network of another backend"},
+	{PolicyClean, false, "The rules found nothing at the levels that the namespace or the configuration asks for.", ""},
+	{PolicyWarned, false, "The rules found something that is not enforced, or that existed before this change. The warnings name the rule and the field.", ""},
+	{PolicyDenied, true, "The rules found something at an enforced level. The message names the rule, the field and what to write. The annotations policy.usher.dev/exempt and policy.usher.dev/exempt-reason exempt an object if the configuration allows it.",
+		"run `usher explain rule ID`, and correct the field"},
+	{Undecodable, true, "A field that usher reads has the wrong type. usher cannot check the object, and the API server would refuse it as well.",
+		"write a value of the field's type; quote a string that looks like a boolean or a number: `\"true\"`"},
+	{TooLarge, true, "The request exceeds the size that usher reads, which is above what the API server stores.", ""},
 }
 
 // Has reports whether the pod has the template, or gets it.
@@ -115,12 +142,34 @@ func (r Reason) Denies() bool {
 // Explain returns what the reason means and what to do, or "" for an unknown
 // reason.
 func (r Reason) Explain() string {
+	text, fix := r.texts()
+	if fix != "" {
+		text += " " + strings.ToUpper(fix[:1]) + fix[1:] + "."
+	}
+	return text
+}
+
+// Summary returns the first sentence of what the reason means, without its full
+// stop.
+func (r Reason) Summary() string {
+	text, _ := r.texts()
+	first, _, _ := strings.Cut(text, ". ")
+	return strings.TrimSuffix(first, ".")
+}
+
+// Fix returns what to do, as an imperative without a full stop, or "".
+func (r Reason) Fix() string {
+	_, fix := r.texts()
+	return fix
+}
+
+func (r Reason) texts() (text, fix string) {
 	for _, e := range reasons {
 		if e.Reason == r {
-			return e.Text
+			return e.Text, e.Fix
 		}
 	}
-	return ""
+	return "", ""
 }
 
 // Rule returns the id with which the command line reports an object that

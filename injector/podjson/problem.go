@@ -4,10 +4,12 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
+	"strings"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
+	"github.com/usher-dev/usher/suggest"
 	"github.com/usher-dev/usher/yaml/position"
 )
 
@@ -28,13 +30,27 @@ func DecodeProblem(err error) (field, detail string) {
 	field = position.Path("", semantic.JSONPointer)
 	switch {
 	case errors.Is(err, json.ErrUnknownName):
-		return field, "is not a field of this object"
+		return field, "is not a field of this object" + meant(semantic)
 	case semantic.Err != nil:
 		return field, semantic.Err.Error()
 	case semantic.GoType != nil:
 		return field, fmt.Sprintf("is %s; must be %s", kindName(semantic.JSONKind), typeName(semantic.GoType))
 	}
 	return field, "is of the wrong type"
+}
+
+// meant asks whether a similar field was meant.
+func meant(unknown *json.SemanticError) string {
+	if unknown.GoType == nil || unknown.GoType.Kind() != reflect.Struct {
+		return ""
+	}
+	var names []string
+	for _, f := range reflect.VisibleFields(unknown.GoType) {
+		if name, _, _ := strings.Cut(f.Tag.Get("json"), ","); name != "" && name != "-" {
+			names = append(names, name)
+		}
+	}
+	return suggest.Question("; ", unknown.JSONPointer.LastToken(), names)
 }
 
 func kindName(k jsontext.Kind) string {

@@ -1,14 +1,13 @@
 package template
 
 import (
-	"regexp"
-	"strconv"
 	"strings"
 
 	"github.com/go-json-experiment/json"
 	"sigs.k8s.io/yaml"
 
 	"github.com/usher-dev/usher/injector/podjson"
+	"github.com/usher-dev/usher/yaml/syntax"
 )
 
 // maxConfig limits a template's text: a ConfigMap has at most 1 MiB.
@@ -23,7 +22,8 @@ func canonicalJSON(config string, bad *InvalidError) []byte {
 	}
 	canonical, err := yaml.YAMLToJSONStrict([]byte(config))
 	if err != nil {
-		bad.add("data.config", yamlLine(err), "%s", yamlMessage(err))
+		line, text := syntax.Explain(err)
+		bad.add("data.config", line, "%s", text)
 		return nil
 	}
 	return canonical
@@ -38,24 +38,4 @@ func decodeFragment(canonical []byte, bad *InvalidError) *fragment {
 		return nil
 	}
 	return frag
-}
-
-var yamlLineNumber = regexp.MustCompile(`line (\d+): ?`)
-
-func yamlLine(err error) int {
-	if m := yamlLineNumber.FindStringSubmatch(err.Error()); m != nil {
-		n, _ := strconv.Atoi(m[1])
-		return n
-	}
-	return 0
-}
-
-// yamlMessage removes the parser's prefixes and the line, which is reported
-// separately.
-func yamlMessage(err error) string {
-	text := strings.NewReplacer(
-		"error converting YAML to JSON: ", "", "error unmarshaling JSON: ", "",
-		"while decoding JSON: ", "", "json: ", "", "yaml: unmarshal errors:\n  ", "", "yaml: ", "", "\n  ", "; ",
-	).Replace(err.Error())
-	return yamlLineNumber.ReplaceAllString(text, "")
 }

@@ -1,12 +1,14 @@
 package template
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 
 	"github.com/usher-dev/usher/finding"
 	"github.com/usher-dev/usher/finding/reason"
 	"github.com/usher-dev/usher/yaml/position"
+	"github.com/usher-dev/usher/yaml/strict"
 )
 
 // Rule is the id of the finding for an invalid template, whatever the
@@ -50,6 +52,29 @@ func (e *InvalidError) put(p finding.Finding) {
 	p.Rule = Rule
 	e.Problems = append(e.Problems, p)
 }
+
+// addStrict adds what strict.Unmarshal says about a field.
+func (e *InvalidError) addStrict(field string, err error) {
+	var wrong *strict.WrongType
+	var value *strict.WrongValue
+	switch joined, ok := err.(interface{ Unwrap() []error }); {
+	case ok:
+		for _, err := range joined.Unwrap() {
+			e.addStrict(field, err)
+		}
+	case errors.As(err, &wrong) && wrong.Path != "":
+		e.add(field+"."+wrong.Path, 0, "%s", wrong.Problem)
+	case errors.As(err, &value):
+		e.add(field+"."+value.Path, 0, "%v", value.Err)
+	case errors.As(err, &wrong):
+		e.add(field, 0, "%s", wrong.Problem)
+	default:
+		e.add(field, 0, "%v", err)
+	}
+}
+
+// optionsField is the field of the ConfigMap that contains the options.
+const optionsField = "data.options"
 
 // configField is the field of the ConfigMap that contains the fragment.
 const configField = "data.config."

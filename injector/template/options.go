@@ -122,9 +122,7 @@ func parseOptions(text string, bad *InvalidError) Options {
 	options := Options{}
 	if strings.TrimSpace(text) != "" {
 		if err := strict.Unmarshal([]byte(text), &options); err != nil {
-			for message := range strings.SplitSeq(yamlMessage(err), "\n") {
-				bad.add("data.options", 0, "%s", message)
-			}
+			bad.addStrict(optionsField, err)
 			return options
 		}
 	}

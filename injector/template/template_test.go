@@ -18,7 +18,7 @@ func TestParseTemplate(t *testing.T) {
 		reason reason.Reason
 	}{
 		"config is missing":  {data: map[string]string{"conf": "x"}, want: []string{"data.config: is missing; write the containers and volumes to add under the key config"}},
-		"config is not YAML": {data: conf("containers: ["), want: []string{"data.config (line 1): did not find expected node content"}},
+		"config is not YAML": {data: conf("containers: ["), want: []string{"data.config (line 1): a list or mapping is not complete: write a value, and close each [ and {"}},
 		"config is not an object": {
 			data: conf("just text"), want: []string{"data.config: is a string; must be an object"},
 		},
@@ -30,10 +30,10 @@ func TestParseTemplate(t *testing.T) {
 			data: conf("containers:\n- name: a\n  name: b\n"), want: []string{`data.config (line 3): key "name" already set in map`},
 		},
 		"a field is unknown": {
-			data: conf("containers:\n- name: a\n  imagee: b\n"), want: []string{"data.config.containers[0].imagee (line 3): is not a field of this object"},
+			data: conf("containers:\n- name: a\n  imagee: b\n"), want: []string{"data.config.containers[0].imagee (line 3): is not a field of this object; did you mean image?"},
 		},
 		"a field differs in case": {
-			data: conf("containers:\n- Name: a\n"), want: []string{"data.config.containers[0].Name (line 2): is not a field of this object"},
+			data: conf("containers:\n- Name: a\n"), want: []string{"data.config.containers[0].Name (line 2): is not a field of this object; did you mean name?"},
 		},
 		"a field is of the wrong type": {
 			data: conf("containers:\n- name: a\n  image: 5\n"), want: []string{"data.config.containers[0].image (line 3): is a number; must be a string (quote it)"},
@@ -107,7 +107,7 @@ func TestParseTemplate(t *testing.T) {
 			want: []string{
 				`data.options: unknown field "mandatori": did you mean mandatory?`,
 				`data.options: unknown field "nativ": did you mean native?`,
-				`data.options: cannot unmarshal string into Go struct field Options.heal of type bool`,
+				`data.options.heal: is "often"; write true or false`,
 			},
 		},
 		"an option's unknown value": {

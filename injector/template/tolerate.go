@@ -149,9 +149,7 @@ func (t *Tolerate) parseList(bad *InvalidError, text []byte) {
 func (t *Tolerate) parseLimits(bad *InvalidError, text []byte) {
 	var form limits
 	if err := strict.Unmarshal(text, &form); err != nil {
-		for message := range strings.SplitSeq(yamlMessage(err), "\n") {
-			bad.add(tolerateField, 0, "%s", message)
-		}
+		bad.addStrict(tolerateField, err)
 		return
 	}
 	var keys map[Tolerance]json.RawMessage

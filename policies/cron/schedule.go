@@ -49,11 +49,11 @@ func Parse(text, zone string) (s *Schedule, err error) {
 	}
 	if zone != "" {
 		if s.Location, err = time.LoadLocation(zone); err != nil {
-			return nil, fmt.Errorf("time zone %q is unknown: %w", zone, err)
+			return nil, fmt.Errorf("time zone %q is unknown: write a name from the IANA time zone database, such as Europe/Berlin", zone)
 		}
 	}
 	if s.parsed, err = robfig.ParseStandard(text); err != nil {
-		return nil, fmt.Errorf("schedule %q cannot be parsed: %w", text, err)
+		return nil, fmt.Errorf("schedule %q cannot be parsed: %w; write minute, hour, day of month, month and day of week, such as 0 3 * * *", text, err)
 	}
 	return s, nil
 }

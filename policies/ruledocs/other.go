@@ -54,34 +54,34 @@ func otherEntries() []Entry {
 	entries := []Entry{
 		entry(TemplateInvalid, finding.Invariant, []string{"ConfigMap"}, "A template is invalid",
 			"the webhook denies the ConfigMap, and, without an earlier valid version of the template, the pods that ask for it",
-			"correct the field that the finding names"),
+			"write what the finding says into the field that it names, and run `usher check` again"),
 		entry(TemplateConflict, finding.Baseline, []string{"ConfigMap"}, "Two templates cannot be injected into one pod",
-			"the webhook denies a pod that asks for both", "rename what they share, or let pods ask for only one of them"),
+			"the webhook denies a pod that asks for both", "rename what the templates share, or ask for only one of them in each pod"),
 		entry(TemplateEffect, finding.Strict, []string{"ConfigMap"}, "A template changes the Pod Security level, the QoS class or the resources of pods",
-			"Pod Security may deny the pods, the kubelet may evict them earlier, or they may need more resources", "check that the change is intended"),
+			"Pod Security may deny the pods, the kubelet may evict them earlier, or they may need more resources", "check that the change is intended; if not, write `requests` and a `securityContext` into the template that fit the pods"),
 		entry(TemplateCredential, finding.Baseline, []string{"ConfigMap"}, "A template contains a literal value that looks like a credential",
 			"everybody can read it who may read ConfigMaps in usher's namespace, read a pod that has the template, or reach the webhook's port",
-			"create a Secret in the namespaces of the pods, and refer to it with valueFrom.secretKeyRef"),
+			"create a Secret in the namespaces of the pods, and refer to it: `valueFrom: {secretKeyRef: {name: NAME, key: KEY}}`"),
 		since(release.V(0, 2), entry(TemplateStartOrder, finding.Baseline, []string{"ConfigMap"}, "The containers of a template start in an order in which one waits for another that starts later",
 			"the pods with the template do not become ready, or their init containers have no network",
-			"write options.place: first, which keeps the order of the template, and write the container that prepares a volume before the one that reads it")),
+			"write `place: first` into the options, which keeps the order of the template, and write the container that prepares a volume before the one that reads it")),
 		since(release.V(0, 2), entry(MatchEndsItself, finding.Baseline, []string{"ConfigMap"}, "The labels that a template adds, or makes others add, end the template's own selector",
 			"the pods get the template, but their labels no longer match its selector, so everything else that reads the labels concludes that they should not have it",
-			"remove the label from the template, or the requirement from options.match")),
+			"remove the label from the template, or the requirement from `options.match`")),
 		entry(NamespaceLabel, finding.Invariant, []string{"Namespace"}, "A policy.usher.dev/… label of a namespace has an invalid value",
-			"the webhook denies the namespace", "write \"invariant\", \"baseline\", \"strict\" or \"off\"; for enforce-version, \"latest\" or a version such as \"v0.1\""),
+			"the webhook denies the namespace", "write `invariant`, `baseline`, `strict` or `off`; for enforce-version, `latest` or a version such as `v0.1`"),
 		entry(ConfigurationInvalid, finding.Invariant, []string{"ConfigMap"}, "usher's own configuration is invalid",
-			"the webhook denies the ConfigMap; the last valid configuration stays in force", "correct the field that the finding names"),
+			"the webhook denies the ConfigMap; the last valid configuration stays in force", "write what the finding says into the field that it names, and run `usher check` again"),
 		entry(UnknownKind, finding.Invariant, []string{"any"}, "A kind is neither built in nor defined by a CustomResourceDefinition",
 			"usher cannot check the object, and the API server answers 404 Not Found unless it serves the kind",
-			"pass the CustomResourceDefinition with --crds, or correct apiVersion and kind"),
+			"pass the CustomResourceDefinition with `--crds FILE`, or correct apiVersion and kind"),
 		entry(ServerWarning, finding.Baseline, []string{"any"}, "The API server accepts the object with a warning",
-			"a later API server may refuse the object, or this one ignores part of it", "change what the warning names"),
+			"a later API server may refuse the object, or this one ignores part of it", "change the field as the warning says"),
 		since(release.V(0, 2), entry(DroppedField, finding.Baseline, []string{"any"}, "The API server drops a field without a message",
 			"the object works as if its manifest did not have the field",
-			"remove the field, or enable its feature gate in the cluster and in policies.featureGates of usher's configuration")),
+			"remove the field, or enable its feature gate in the cluster and in usher's configuration: `policies: {featureGates: {NAME: true}}`")),
 		entry(InjectWarning, finding.Baseline, podKinds, "Injection proceeds, or is skipped, with a warning",
-			"pods may start without the template, or with containers that conflict", "correct the field that the finding names"),
+			"pods may start without the template, or with containers that conflict", "write what the finding says into the field that it names, such as the annotation `inject.usher.dev/<template>: \"true\"`"),
 	}
 	for _, r := range servererrors.All() {
 		e := entry(r.ID, finding.Invariant, r.Kinds, r.Summary, r.Harm, r.Fix)
@@ -104,7 +104,7 @@ func otherEntries() []Entry {
 			}
 		}
 		e := entry(r.Rule(), finding.Invariant, podKinds,
-			"Injection denies the pods for the reason "+string(r), "the webhook denies the pods, so none of them run", r.Explain())
+			r.Summary(), "the webhook denies the pods, so none of them run", r.Fix())
 		switch r {
 		case reason.RecordMismatch, reason.MandatoryChanged, reason.OptedOut:
 			e = since(release.V(0, 2), e)

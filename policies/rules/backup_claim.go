@@ -20,7 +20,7 @@ func init() {
 		Kinds:   []string{"EtcdBackup", "EtcdRestore"},
 		Summary: "A PersistentVolumeClaim that a backup names is missing",
 		Harm:    "usher neither saves nor restores a backup until it exists",
-		Fix:     "create the PersistentVolumeClaim",
+		Fix:     "create the claim, or write the name of an existing one, such as `claimName: backups`",
 		Check: onBackups(func(p *policies.Pass, _ *field.Path, b *backupSource) {
 			if b.source.PersistentVolume == nil || b.source.PersistentVolume.ClaimName == "" {
 				return

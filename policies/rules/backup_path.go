@@ -27,7 +27,7 @@ func init() {
 		Kinds:   []string{"EtcdBackup", "EtcdRestore"},
 		Summary: "A backup path is not bucket/key (S3) or dir/file (PersistentVolume)",
 		Harm:    "usher neither saves nor restores a backup",
-		Fix:     "write bucket/key for S3 or dir/file for a PersistentVolume, without a leading or trailing slash",
+		Fix:     "write `path: bucket/key` for S3 or `path: dir/file` for a PersistentVolume, without a leading or trailing slash",
 		Check: onBackups(func(p *policies.Pass, _ *field.Path, b *backupSource) {
 			if b.source.PersistentVolume != nil {
 				checkFile(p, field.NewPath("spec", "persistentVolume", "path"), b.source.PersistentVolume.Path)

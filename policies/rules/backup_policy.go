@@ -20,7 +20,7 @@ func init() {
 		Kinds:   []string{"EtcdBackup"},
 		Summary: "A backup's timeout, interval or maxBackups is negative, too large or without effect",
 		Harm:    "usher makes one backup instead of many, or keeps all of them",
-		Fix:     "write 0 for the default, or a positive number",
+		Fix:     "write a positive number of seconds or backups, such as `backupIntervalInSecond: 3600` and `maxBackups: 24`, or 0 for the default",
 		Check: on(func(p *policies.Pass, b *v1beta2.EtcdBackup) {
 			if b.Spec.BackupPolicy == nil {
 				return

@@ -25,7 +25,7 @@ func init() {
 		Kinds:   []string{"EtcdBackup", "EtcdRestore"},
 		Summary: "A Secret that a backup names is missing, or lacks a key",
 		Harm:    "usher neither saves nor restores a backup until it exists",
-		Fix:     "create the Secret with the keys that the message names",
+		Fix:     "create the Secret with the keys that the message names: `kubectl create secret generic NAME --from-file=KEY=FILE`",
 		Check: func(p *policies.Pass) {
 			onBackups(func(p *policies.Pass, _ *field.Path, b *backupSource) {
 				if b.source.S3 != nil {

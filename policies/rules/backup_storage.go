@@ -23,7 +23,7 @@ func init() {
 		Kinds:   []string{"EtcdBackup", "EtcdRestore"},
 		Summary: "A backup's storageType is not supported, or the fields of that type are not set",
 		Harm:    "usher neither saves nor restores a backup",
-		Fix:     "write S3 with s3.path and s3.awsSecret (GCS and OSS work through their S3 endpoint), or PersistentVolume with persistentVolume.claimName and persistentVolume.path",
+		Fix:     "write `storageType: S3` with `s3.path` and `s3.awsSecret` (GCS and OSS work through their S3 endpoint), or `storageType: PersistentVolume` with `persistentVolume.claimName` and `persistentVolume.path`",
 		Check: onBackups(func(p *policies.Pass, kind *field.Path, b *backupSource) {
 			switch b.storage {
 			case v1beta2.BackupStorageS3:

@@ -22,7 +22,7 @@ func init() {
 		Kinds:   []string{"CronJob"},
 		Summary: "startingDeadlineSeconds is below 10",
 		Harm:    "runs are skipped whenever the controller lags by that much",
-		Fix:     "write 10 or more",
+		Fix:     "write `startingDeadlineSeconds: 200`, or any number from 10",
 		Servers: policies.Tested(),
 		Check: on(func(p *policies.Pass, c *batchv1.CronJob) {
 			if d := c.Spec.StartingDeadlineSeconds; d != nil && *d > 0 && *d < 10 {

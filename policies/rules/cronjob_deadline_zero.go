@@ -22,7 +22,7 @@ func init() {
 		Kinds:   []string{"CronJob"},
 		Summary: "startingDeadlineSeconds is 0",
 		Harm:    "the CronJob never runs, and no event reports it",
-		Fix:     "write how many seconds late a run may start, such as 200, or remove the field",
+		Fix:     "write `startingDeadlineSeconds: 200`, or how many seconds late a run may start, or remove the field",
 		Servers: policies.Tested(),
 		Check: on(func(p *policies.Pass, c *batchv1.CronJob) {
 			if d := c.Spec.StartingDeadlineSeconds; d != nil && *d == 0 {

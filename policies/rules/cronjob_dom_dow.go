@@ -22,7 +22,7 @@ func init() {
 		Kinds:   []string{"CronJob"},
 		Summary: "The schedule restricts both the day of the month and the day of the week",
 		Harm:    "it runs when either matches, more often than most readers expect",
-		Fix:     "write * for one of the two and let the Job check the other",
+		Fix:     "write `*` for one of the two, as in `0 3 * * 1`, and let the Job check the other",
 		Check: on(func(p *policies.Pass, c *batchv1.CronJob) {
 			if s := p.Schedule; s != nil && s.EitherDay() {
 				p.Report(field.NewPath("spec", "schedule"), c.Spec.Schedule, "schedule is "+strconv.Quote(c.Spec.Schedule)+", which runs when the day of the month or the day of the week matches, not when both do: write * for one of them")

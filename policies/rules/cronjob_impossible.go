@@ -21,7 +21,7 @@ func init() {
 		Kinds:   []string{"CronJob"},
 		Summary: "The schedule names a day that never comes",
 		Harm:    "the CronJob never runs; at most, the controller reports an InvalidSchedule event",
-		Fix:     "write a day that the month has",
+		Fix:     "write a day that the month has, such as `0 3 28 2 *`",
 		Servers: policies.Tested(),
 		Check: on(func(p *policies.Pass, c *batchv1.CronJob) {
 			if s := p.Schedule; s != nil && !s.Possible() {

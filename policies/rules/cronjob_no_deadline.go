@@ -23,7 +23,7 @@ func init() {
 		Kinds:   []string{"CronJob"},
 		Summary: "startingDeadlineSeconds is not set",
 		Harm:    "after an outage one run starts no matter how late it is, and a frequent schedule causes many TooManyMissedTimes events",
-		Fix:     "write how many seconds late a run may start, such as 200",
+		Fix:     "write `startingDeadlineSeconds: 200`, or how many seconds late a run may start",
 		Servers: policies.Tested(),
 		Check: on(func(p *policies.Pass, c *batchv1.CronJob) {
 			if c.Spec.StartingDeadlineSeconds == nil {

@@ -27,7 +27,7 @@ func init() {
 		Kinds:   []string{"CronJob"},
 		Summary: "concurrencyPolicy is Replace, and a Job may run longer than the period",
 		Harm:    "a Job that takes longer than the period is killed by its successor each time: none ever completes",
-		Fix:     "write activeDeadlineSeconds below the period, a longer period, or concurrencyPolicy: Forbid",
+		Fix:     "write `concurrencyPolicy: Forbid`, an `activeDeadlineSeconds` below the period, or a longer period",
 		Check: on(func(p *policies.Pass, c *batchv1.CronJob) {
 			if c.Spec.ConcurrencyPolicy != batchv1.ReplaceConcurrent {
 				return

@@ -24,7 +24,7 @@ func init() {
 		Kinds:   []string{"CronJob"},
 		Summary: "ttlSecondsAfterFinished is too short for the history limits to take effect",
 		Harm:    "finished Jobs, including failed ones with their logs, are deleted before the history limits apply",
-		Fix:     "remove ttlSecondsAfterFinished from the Job template; the history limits delete old Jobs",
+		Fix:     "remove `ttlSecondsAfterFinished` from the Job template; the history limits delete old Jobs",
 		Servers: policies.Tested(),
 		Check: on(func(p *policies.Pass, c *batchv1.CronJob) {
 			ttl := p.Job.TTLSecondsAfterFinished

@@ -21,7 +21,7 @@ func init() {
 		Kinds:   []string{"CronJob"},
 		Summary: "A step of the schedule does not divide its field evenly",
 		Harm:    "*/45 runs at :00 and :45, with alternating gaps of 45 and 15 minutes",
-		Fix:     "write a step that divides the field, list the times, or use @every",
+		Fix:     "write a step that divides the field, such as `*/30`, list the times, as in `0,45`, or use `@every 45m`",
 		Check: on(func(p *policies.Pass, c *batchv1.CronJob) {
 			s := p.Schedule
 			if s == nil {

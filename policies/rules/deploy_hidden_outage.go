@@ -22,7 +22,7 @@ func init() {
 		Kinds:   []string{"Deployment"},
 		Summary: "maxSurge is 0, and maxUnavailable rounds down to 0",
 		Harm:    "the controller forces maxUnavailable to 1; with one replica every rollout is an outage",
-		Fix:     "write maxSurge: 1 with `maxUnavailable: 0`; if the pods use a ReadWriteOnce volume, write `maxUnavailable: 1`",
+		Fix:     "write `maxSurge: 1` with `maxUnavailable: 0`; if the pods use a ReadWriteOnce volume, write `maxUnavailable: 1`",
 		Servers: policies.Tested(),
 		Check: on(func(p *policies.Pass, d *appsv1.Deployment) {
 			replicas := value(d.Spec.Replicas, 1)

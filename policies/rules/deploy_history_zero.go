@@ -20,7 +20,7 @@ func init() {
 		Kinds:   []string{"Deployment"},
 		Summary: "revisionHistoryLimit is 0",
 		Harm:    "no old revision is kept: kubectl rollout undo fails when it is needed",
-		Fix:     "write 2 or more, or remove the field for the default 10",
+		Fix:     "write `revisionHistoryLimit: 2` or more, or remove the field for the default 10",
 		Servers: policies.Tested(),
 		Check: on(func(p *policies.Pass, d *appsv1.Deployment) {
 			if l := d.Spec.RevisionHistoryLimit; l != nil && *l == 0 {

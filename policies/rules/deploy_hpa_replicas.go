@@ -26,7 +26,7 @@ func init() {
 		Lists:   []string{"HorizontalPodAutoscaler"},
 		Summary: "replicas is set although a HorizontalPodAutoscaler manages it",
 		Harm:    "each apply resets the number of pods, even during peak load",
-		Fix:     "remove replicas from the manifest",
+		Fix:     "remove `replicas` from the manifest",
 		Check: func(p *policies.Pass) {
 			var replicas *int32
 			switch t := p.Typed.(type) {

@@ -21,7 +21,7 @@ func init() {
 		Kinds:   []string{"Deployment", "ReplicaSet", "StatefulSet", "DaemonSet", "ReplicationController"},
 		Summary: "A container that serves has no readinessProbe",
 		Harm:    "the pod gets traffic before it can answer, and a rollout continues with a version that never can",
-		Fix:     "write a readinessProbe that makes the same request as the program's clients",
+		Fix:     "write a readinessProbe that makes the same request as the program's clients, such as `readinessProbe: {httpGet: {path: /, port: 8080}}`",
 		Check: onPods(func(p *policies.Pass, t *policies.PodTemplate) {
 			probed, serves := false, false
 			t.Containers(func(c policies.PodContainer) {

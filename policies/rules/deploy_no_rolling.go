@@ -18,7 +18,7 @@ func init() {
 		Kinds:   []string{"Deployment"},
 		Summary: "The strategy is Recreate, or maxUnavailable covers all pods",
 		Harm:    "each update is an outage, which lasts if the new version does not start",
-		Fix:     "write a rolling update with maxUnavailable below the number of replicas, unless two versions must never run side by side",
+		Fix:     "write `strategy: {type: RollingUpdate, rollingUpdate: {maxSurge: 1, maxUnavailable: 0}}`, unless two versions must never run side by side",
 		Check: on(func(p *policies.Pass, d *appsv1.Deployment) {
 			path := field.NewPath("spec", "strategy")
 			if t := d.Spec.Strategy.Type; t == appsv1.RecreateDeploymentStrategyType {

@@ -25,7 +25,7 @@ func init() {
 		Kinds:   []string{"Deployment"},
 		Summary: "A rollout adds pods that need a ReadWriteOnce volume while it is in use",
 		Harm:    "the new pod cannot attach the volume on another node, and the rollout deadlocks",
-		Fix:     "write maxSurge: 0 with maxUnavailable: 1 or the strategy Recreate, or use a StatefulSet",
+		Fix:     "write `maxSurge: 0` with `maxUnavailable: 1`, write `strategy: {type: Recreate}`, or use a StatefulSet",
 		Check: on(func(p *policies.Pass, d *appsv1.Deployment) {
 			surge, _, rolls := deploymentStep(d)
 			if !rolls || surge < 1 {
@@ -43,9 +43,9 @@ func init() {
 					if unseen == "" {
 						unseen = "usher cannot see the claim"
 					}
-					p.ReportUnseen(path, name, "claimName is "+name+", and a rollout adds "+printed(surge)+" pod(s) while the old one runs; if the claim is ReadWriteOnce that deadlocks: write maxSurge: 0 with maxUnavailable: 1, or Recreate", unseen)
+					p.ReportUnseen(path, name, "claimName is "+name+", and a rollout adds "+finding.Count(surge, "pod")+" while the old one runs; if the claim is ReadWriteOnce that deadlocks: write maxSurge: 0 with maxUnavailable: 1, or Recreate", unseen)
 				case exclusive(claim):
-					p.Report(path, name, "claimName is "+name+", which is "+string(claim.Spec.AccessModes[0])+", and a rollout adds "+printed(surge)+" pod(s) while the old one runs: write maxSurge: 0 with maxUnavailable: 1, or Recreate")
+					p.Report(path, name, "claimName is "+name+", which is "+string(claim.Spec.AccessModes[0])+", and a rollout adds "+finding.Count(surge, "pod")+" while the old one runs: write maxSurge: 0 with maxUnavailable: 1, or Recreate")
 				}
 			}
 		}),

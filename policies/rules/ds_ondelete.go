@@ -18,7 +18,7 @@ func init() {
 		Kinds:   []string{"DaemonSet"},
 		Summary: "A DaemonSet's update strategy is OnDelete",
 		Harm:    "updates never roll out by themselves; old versions keep running with their vulnerabilities",
-		Fix:     "write type: RollingUpdate",
+		Fix:     "write `updateStrategy: {type: RollingUpdate}`",
 		Check: on(func(p *policies.Pass, d *appsv1.DaemonSet) {
 			if t := d.Spec.UpdateStrategy.Type; t == appsv1.OnDeleteDaemonSetStrategyType {
 				p.Report(field.NewPath("spec", "updateStrategy", "type"), t, "type is OnDelete; an update reaches a node only once somebody deletes its pod: write RollingUpdate")

@@ -20,7 +20,7 @@ func init() {
 		Kinds:   []string{"DaemonSet"},
 		Summary: "maxSurge is set, and the pods use ports of the node",
 		Harm:    "the new pod cannot be scheduled while the old one holds the port: the update stops at once",
-		Fix:     "write maxSurge: 0 with maxUnavailable: 1, or remove hostPort",
+		Fix:     "write `maxSurge: 0` with `maxUnavailable: 1`, or remove `hostPort`",
 		Check: on(func(p *policies.Pass, d *appsv1.DaemonSet) {
 			r := rollingDaemonSet(d)
 			if r == nil || r.MaxSurge == nil || readAmount(r.MaxSurge, "0").value == 0 {

@@ -23,7 +23,7 @@ func init() {
 		Kinds:   []string{"EtcdCluster"},
 		Summary: "The annotation " + wellknown.AnnotationEtcdAutoRestore + " is neither true nor false",
 		Harm:    "usher does not restore the cluster automatically when it loses its majority",
-		Fix:     `write "true" or "false"`,
+		Fix:     "write `\"true\"` or `\"false\"`",
 		Check: on(func(p *policies.Pass, c *v1beta2.EtcdCluster) {
 			value, ok := c.Annotations[wellknown.AnnotationEtcdAutoRestore]
 			if ok && value != "true" && value != "false" {

@@ -21,7 +21,7 @@ func init() {
 		Kinds:   []string{"EtcdCluster"},
 		Summary: "pod.persistentVolumeClaimSpec lacks its access modes or its size",
 		Harm:    "usher cannot create the claims, and so no members",
-		Fix:     "write accessModes: [ReadWriteOnce] and resources.requests.storage, such as 8Gi, such as 8Gi",
+		Fix:     "write `accessModes: [ReadWriteOnce]` and `resources: {requests: {storage: 8Gi}}`",
 		Check: on(func(p *policies.Pass, c *v1beta2.EtcdCluster) {
 			if c.Spec.Pod == nil || c.Spec.Pod.PersistentVolumeClaimSpec == nil {
 				return

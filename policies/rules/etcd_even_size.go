@@ -22,7 +22,7 @@ func init() {
 		Kinds:   []string{"EtcdCluster"},
 		Summary: "size is even",
 		Harm:    "it tolerates no more failures than with one member less, and one more member can fail",
-		Fix:     "write 1, 3, 5 or 7",
+		Fix:     "write `size: 3`, or 1, 5 or 7",
 		Check: on(func(p *policies.Pass, c *v1beta2.EtcdCluster) {
 			if n := c.Spec.Size; n > 0 && n <= 7 && n%2 == 0 {
 				tolerated := n - etcd.Quorum(n)

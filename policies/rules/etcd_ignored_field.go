@@ -24,7 +24,7 @@ func init() {
 		Kinds:   []string{"EtcdCluster"},
 		Summary: "A field that has no effect is set",
 		Harm:    "the setting is ignored",
-		Fix:     "remove the field",
+		Fix:     "remove the field that the finding names",
 		Check: on(func(p *policies.Pass, c *v1beta2.EtcdCluster) {
 			for _, name := range etcd.IgnoredFields(&c.Spec) {
 				path := field.NewPath("spec", "pod", strings.TrimPrefix(name, "spec.pod."))

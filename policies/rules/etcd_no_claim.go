@@ -22,7 +22,7 @@ func init() {
 		Kinds:   []string{"EtcdCluster"},
 		Summary: "pod.persistentVolumeClaimSpec is not set",
 		Harm:    "the data is lost when more than half of the pods are deleted at once",
-		Fix:     "write pod.persistentVolumeClaimSpec with accessModes: [ReadWriteOnce] and resources.requests.storage, such as 8Gi",
+		Fix:     "write `pod: {persistentVolumeClaimSpec: {accessModes: [ReadWriteOnce], resources: {requests: {storage: 8Gi}}}}`",
 		Check: on(func(p *policies.Pass, c *v1beta2.EtcdCluster) {
 			if c.Spec.Pod == nil || c.Spec.Pod.PersistentVolumeClaimSpec == nil {
 				p.Report(field.NewPath("spec", "pod", "persistentVolumeClaimSpec"), nil, "persistentVolumeClaimSpec is not set; the data is lost when more than half of the pods are deleted: write accessModes and resources.requests.storage")

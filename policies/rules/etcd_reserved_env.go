@@ -24,7 +24,7 @@ func init() {
 		Kinds:   []string{"EtcdCluster"},
 		Summary: "pod.etcdEnv or pod.annotations sets what the controller sets",
 		Harm:    "etcd does not start if a variable and a flag configure the same setting",
-		Fix:     "remove it",
+		Fix:     "remove the variable or annotation that the finding names",
 		Check: on(func(p *policies.Pass, c *v1beta2.EtcdCluster) {
 			if c.Spec.Pod == nil {
 				return

@@ -26,7 +26,7 @@ func init() {
 		Kinds:   []string{"EtcdCluster"},
 		Summary: "A Secret that TLS names is missing, or lacks a certificate, key or CA",
 		Harm:    "usher does not create members until it exists",
-		Fix:     "create the Secret with the keys that the message names",
+		Fix:     "create the Secret with the keys that the message names: `kubectl create secret generic NAME --from-file=KEY=FILE`",
 		Check: on(func(p *policies.Pass, c *v1beta2.EtcdCluster) {
 			for _, ref := range etcd.Secrets(&c.Spec) {
 				path := field.NewPath(ref.Path[0], ref.Path[1:]...)

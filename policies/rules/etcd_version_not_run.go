@@ -23,7 +23,7 @@ func init() {
 		Kinds:   []string{"EtcdCluster"},
 		Summary: "usher does not run this version",
 		Harm:    "usher creates no members, and sets the condition UnsupportedVersion until the version is one that it runs",
-		Fix:     "write the nearest version that usher runs",
+		Fix:     "write the nearest version that usher runs, such as `version: 3.6.16`",
 		Check: on(func(p *policies.Pass, c *v1beta2.EtcdCluster) {
 			v, err := etcd.ParseVersion(c.Spec.Version)
 			if err == nil && !v.Supported() {

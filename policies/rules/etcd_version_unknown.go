@@ -22,7 +22,7 @@ func init() {
 		Kinds:   []string{"EtcdCluster"},
 		Summary: "version is newer than those that usher knows",
 		Harm:    "if that version has no image, the first upgraded member does not start, and the upgrade stops",
-		Fix:     "write the newest patch that usher knows, or exempt the object if an image of the version exists",
+		Fix:     "write the newest patch that usher knows, such as `version: 3.6.16`, or exempt the object if an image of the version exists",
 		Check: on(func(p *policies.Pass, c *v1beta2.EtcdCluster) {
 			v, err := etcd.ParseVersion(c.Spec.Version)
 			if err == nil && v.Supported() && !v.Known() {

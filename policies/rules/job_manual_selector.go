@@ -19,7 +19,7 @@ func init() {
 		Kinds:   []string{"Job"},
 		Summary: "A Job's selector is written by hand",
 		Harm:    "the Job adopts matching pods of others, counts them as its own, and deletes them with itself",
-		Fix:     "remove manualSelector and selector; the API server generates a selector",
+		Fix:     "remove `manualSelector` and `selector`; the API server generates a selector",
 		Servers: policies.Tested(),
 		Check: on(func(p *policies.Pass, job *batchv1.Job) {
 			if value(job.Spec.ManualSelector, false) {

@@ -23,7 +23,7 @@ func init() {
 		Kinds:   []string{"Job", "CronJob"},
 		Summary: "A Job's restartPolicy is OnFailure, so its last failure leaves no logs",
 		Harm:    "when backoffLimit is reached the restarting pod is deleted, and its logs with it",
-		Fix:     "write restartPolicy: Never, so that failed pods stay, or ship the logs elsewhere",
+		Fix:     "write `restartPolicy: Never`, so that failed pods stay, or ship the logs elsewhere",
 		Servers: policies.Tested(),
 		Check: onJobs(func(p *policies.Pass, job *batchv1.JobSpec, path *field.Path) {
 			if job.Template.Spec.RestartPolicy == corev1.RestartPolicyOnFailure {

@@ -19,7 +19,7 @@ func init() {
 		Kinds:   []string{"Job", "CronJob"},
 		Summary: "parallelism is greater than completions",
 		Harm:    "the Job controller caps it silently: the Job never runs that many pods at once",
-		Fix:     "write a parallelism of at most completions",
+		Fix:     "write a `parallelism` of at most `completions`",
 		Servers: policies.Tested(),
 		Check: onJobs(func(p *policies.Pass, job *batchv1.JobSpec, path *field.Path) {
 			if job.Completions != nil && job.Parallelism != nil && *job.Completions > 0 && *job.Parallelism > *job.Completions {

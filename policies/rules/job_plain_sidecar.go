@@ -23,7 +23,7 @@ func init() {
 		Kinds:   []string{"Job", "CronJob"},
 		Summary: "A long-running sidecar is an ordinary container of a Job",
 		Harm:    "the sidecar never ends, so neither does the pod, and the Job never completes",
-		Fix:     "move it to initContainers with restartPolicy: Always",
+		Fix:     "move the container to `initContainers`, and add `restartPolicy: Always` to it",
 		Servers: policies.Tested(),
 		Check: onContainers(func(p *policies.Pass, c policies.PodContainer) {
 			if name := imageName(c.Image); !c.Init && longRunning(name) && len(c.Template.Spec.Containers) > 1 {

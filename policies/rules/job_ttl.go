@@ -21,7 +21,7 @@ func init() {
 		Kinds:   []string{"Job"},
 		Summary: "ttlSecondsAfterFinished is not set, or 0",
 		Harm:    "without it, finished Jobs and their pods pile up; with 0, a failed Job and its logs are deleted before anyone can look",
-		Fix:     "write how many seconds a finished Job is kept, such as 86400 for a day",
+		Fix:     "write `ttlSecondsAfterFinished: 86400`, a day, or how many seconds a finished Job is kept",
 		Check: on(func(p *policies.Pass, job *batchv1.Job) {
 			path := field.NewPath("spec", "ttlSecondsAfterFinished")
 			switch ttl := job.Spec.TTLSecondsAfterFinished; {

@@ -20,7 +20,7 @@ func init() {
 		Kinds:   []string{"Job", "CronJob"},
 		Summary: "parallelism or completions is 0",
 		Harm:    "no pod runs: with completions: 0 the Job completes at once, with parallelism: 0 it never starts",
-		Fix:     "write 1 or more; to hold a Job back, write suspend: true",
+		Fix:     "write 1 or more, such as `parallelism: 1`; to hold a Job back, write `suspend: true`",
 		Servers: policies.Tested(),
 		Check: onJobs(func(p *policies.Pass, job *batchv1.JobSpec, path *field.Path) {
 			if job.Completions != nil && *job.Completions == 0 {

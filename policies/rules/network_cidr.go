@@ -19,7 +19,7 @@ func init() {
 		Kinds:   []string{"Network"},
 		Summary: "A Network's cidr is not a range of addresses for a network",
 		Harm:    "usher does not create the network",
-		Fix:     "write a private range with room for a gateway and a pod, such as 192.168.0.0/16",
+		Fix:     "write a private range with room for a gateway and a pod, such as `cidr: 192.168.0.0/16`",
 		Check: on(func(p *policies.Pass, n *samplecrdv1.Network) {
 			if _, err := subnet.ParseCIDR(n.Spec.CIDR); err != nil {
 				p.Report(field.NewPath("spec", "cidr"), n.Spec.CIDR, "cidr "+err.Error())

@@ -21,7 +21,7 @@ func init() {
 		Kinds:   []string{"Network"},
 		Summary: "A Network's gateway is not a host address in its range",
 		Harm:    "usher does not create the network",
-		Fix:     "write an address of the range that is neither its first nor its broadcast address, or remove the gateway",
+		Fix:     "write an address of the range that is neither its first nor its broadcast address, such as `gateway: 192.168.0.1`, or remove the gateway",
 		Check: on(func(p *policies.Pass, n *samplecrdv1.Network) {
 			prefix, err := subnet.ParseCIDR(n.Spec.CIDR)
 			if err != nil {

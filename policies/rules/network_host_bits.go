@@ -22,7 +22,7 @@ func init() {
 		Kinds:   []string{"Network"},
 		Summary: "A Network's cidr has host bits set",
 		Harm:    "the range is larger than it reads",
-		Fix:     "write the first address of the range, such as 192.168.0.0/16",
+		Fix:     "write the first address of the range, such as `cidr: 192.168.0.0/16`",
 		Check: on(func(p *policies.Pass, n *samplecrdv1.Network) {
 			prefix, err := subnet.ParseCIDR(n.Spec.CIDR)
 			if err == nil && subnet.HostBits(n.Spec.CIDR) {

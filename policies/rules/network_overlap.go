@@ -24,7 +24,7 @@ func init() {
 		Kinds:   []string{"Network"},
 		Summary: "Two Networks have addresses in common",
 		Harm:    "a pod on both cannot tell their addresses apart, and no router can connect them",
-		Fix:     "give each Network a range of its own",
+		Fix:     "write a range that no other Network has, such as `cidr: 192.168.0.0/16`",
 		Check: on(func(p *policies.Pass, n *samplecrdv1.Network) {
 			mine, err := subnet.ParseCIDR(n.Spec.CIDR)
 			if err != nil {

@@ -3,6 +3,8 @@ package rules
 import (
 	"strconv"
 	"strings"
+
+	"github.com/usher-dev/usher/finding"
 )
 
 // namedOthers is the maximum number of other objects that a finding names.
@@ -31,5 +33,5 @@ func (o *others) String() string {
 
 // number describes the objects without their names.
 func (o *others) number(what string) string {
-	return strconv.Itoa(o.count) + " other " + what + "(s)"
+	return finding.Count(o.count, "other "+what)
 }

@@ -19,7 +19,7 @@ func init() {
 		Kinds:   []string{"Deployment", "ReplicaSet", "StatefulSet", "DaemonSet", "ReplicationController"},
 		Summary: "No container has a livenessProbe",
 		Harm:    "the kubelet never restarts a program that hangs",
-		Fix:     "write a livenessProbe that fails only if a restart helps",
+		Fix:     "write a livenessProbe that fails only if a restart helps, such as `livenessProbe: {httpGet: {path: /healthz, port: 8080}}`",
 		Check: onPods(func(p *policies.Pass, t *policies.PodTemplate) {
 			probed := len(t.Spec.Containers) == 0
 			t.Containers(func(c policies.PodContainer) { probed = probed || c.LivenessProbe != nil })

@@ -24,7 +24,7 @@ func init() {
 		Pods:    true,
 		Summary: "The liveness probe and the readiness probe are the same",
 		Harm:    "a pod that is not ready for a moment is restarted, which makes it less ready",
-		Fix:     "check less in the liveness probe, or give it a higher failureThreshold",
+		Fix:     "write `failureThreshold: 10` into the livenessProbe, or check less in it",
 		Check: onContainers(func(p *policies.Pass, c policies.PodContainer) {
 			live, ready := c.LivenessProbe, c.ReadinessProbe
 			if live != nil && ready != nil && sameHandler(live, ready) && failureTime(live) <= failureTime(ready) {

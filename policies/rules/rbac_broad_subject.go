@@ -22,7 +22,7 @@ func init() {
 		Kinds:   []string{"RoleBinding", "ClusterRoleBinding"},
 		Summary: "A binding's subject is a default ServiceAccount or a group of the system",
 		Harm:    "programs and people that the author did not have in mind get the rights",
-		Fix:     "bind ServiceAccounts, users and groups by name",
+		Fix:     "write ServiceAccounts, users and groups by name, such as `subjects: [{kind: ServiceAccount, name: app, namespace: team}]`",
 		Check: func(p *policies.Pass) {
 			ref, subjects := binding(p)
 			for i, s := range subjects {

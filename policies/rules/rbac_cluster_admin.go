@@ -22,7 +22,7 @@ func init() {
 		Kinds:   []string{"RoleBinding", "ClusterRoleBinding"},
 		Summary: "A binding grants cluster-admin",
 		Harm:    "an attacker who controls one of the subjects controls the cluster, or the namespace",
-		Fix:     "bind a role with only the verbs and resources that the subjects use",
+		Fix:     "write a role with only the verbs and resources that the subjects use, such as `roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: edit}`",
 		Check: func(p *policies.Pass) {
 			ref, _ := binding(p)
 			if ref == nil || ref.Kind != "ClusterRole" || ref.Name != "cluster-admin" {

@@ -26,7 +26,7 @@ func init() {
 		Kinds:   []string{"EtcdRestore"},
 		Summary: "An EtcdRestore would replace a working cluster",
 		Harm:    "everything written since the backup would be lost",
-		Fix:     "restore into a new EtcdCluster, or write the annotation " + wellknown.AnnotationEtcdReplaceRunning + `: "true"`,
+		Fix:     "restore into a new EtcdCluster, or write the annotation `" + wellknown.AnnotationEtcdReplaceRunning + ": \"true\"`",
 		Check: on(func(p *policies.Pass, r *v1beta2.EtcdRestore) {
 			if p.Update || r.Annotations[wellknown.AnnotationEtcdReplaceRunning] == "true" {
 				return

@@ -18,7 +18,7 @@ func init() {
 		Pods:    true,
 		Summary: "Pods run as the default ServiceAccount",
 		Harm:    "rights granted to one program are granted to all that name no ServiceAccount",
-		Fix:     "write serviceAccountName: one of the workload's own, or automountServiceAccountToken: false",
+		Fix:     "write a ServiceAccount of the workload's own, such as `serviceAccountName: app`, or `automountServiceAccountToken: false`",
 		Check: onPods(func(p *policies.Pass, t *policies.PodTemplate) {
 			name := t.Spec.ServiceAccountName
 			if name == "" {

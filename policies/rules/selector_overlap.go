@@ -24,7 +24,7 @@ func init() {
 		Lists:   []string{"Deployment", "StatefulSet", "DaemonSet"},
 		Summary: "Two workloads select the same pods",
 		Harm:    "either workload may adopt orphaned pods, and everything that counts by labels counts the pods of both",
-		Fix:     "give each workload a label of its own in selector and template",
+		Fix:     "add a label of its own to the selector and the template of each workload, such as `app.kubernetes.io/instance: NAME`",
 		Check: func(p *policies.Pass) {
 			mine := podSelector(p.Typed)
 			if emptySelector(mine) || len(p.Templates) == 0 || metav1.GetControllerOfNoCopy(p.Meta) != nil {

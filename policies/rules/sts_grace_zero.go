@@ -20,7 +20,7 @@ func init() {
 		Kinds:   []string{"StatefulSet"},
 		Summary: "A StatefulSet's terminationGracePeriodSeconds is 0",
 		Harm:    "two pods of the same identity may run at once and write to the same data",
-		Fix:     "write how many seconds the program needs to stop, or remove the field for the default 30",
+		Fix:     "write how many seconds the program needs to stop, such as `terminationGracePeriodSeconds: 30`, or remove the field for the default 30",
 		Check: on(func(p *policies.Pass, s *appsv1.StatefulSet) {
 			if g := s.Spec.Template.Spec.TerminationGracePeriodSeconds; g != nil && *g == 0 {
 				p.Report(p.Templates[0].At("spec", "terminationGracePeriodSeconds"), *g, "terminationGracePeriodSeconds is 0; two pods of the same name may run at once: write how many seconds the program needs to stop")

@@ -27,7 +27,7 @@ func init() {
 		Lists:   []string{"Service"},
 		Summary: "serviceName is empty, or names no headless Service of its pods",
 		Harm:    "the pods have no DNS names of their own, which are the purpose of a StatefulSet",
-		Fix:     "set serviceName to the name of a Service with clusterIP: None that selects the pods",
+		Fix:     "write `serviceName: NAME` with the name of a Service that selects the pods and has `clusterIP: None`",
 		Check: on(func(p *policies.Pass, s *appsv1.StatefulSet) {
 			path, name := field.NewPath("spec", "serviceName"), s.Spec.ServiceName
 			if name == "" {

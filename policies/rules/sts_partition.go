@@ -22,7 +22,7 @@ func init() {
 		Kinds:   []string{"StatefulSet"},
 		Summary: "partition is beyond the last pod",
 		Harm:    "no pod is ever updated",
-		Fix:     "write a partition of at most the last ordinal; 0 updates all pods",
+		Fix:     "write `partition: 0` to update all pods, or at most the last ordinal",
 		Check: on(func(p *policies.Pass, s *appsv1.StatefulSet) {
 			r := s.Spec.UpdateStrategy.RollingUpdate
 			if r == nil || r.Partition == nil || *r.Partition < 1 || !rollingStatefulSet(s) {

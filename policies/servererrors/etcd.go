@@ -8,7 +8,7 @@ var etcdErrors = []Refusal{
 		Fields:  []string{"metadata.name", ""},
 		Summary: "The name of an EtcdCluster is longer than 52 characters, or not a valid name of a Service",
 		Harm:    "the API server refuses the object",
-		Fix:     "write lower-case letters, digits and dashes after a letter, 52 at most",
+		Fix:     "write a name of lower-case letters, digits and dashes that begins with a letter, 52 characters at most, such as `name: example`",
 	},
 	{
 		ID:      "etcd-reserved-label",
@@ -16,7 +16,7 @@ var etcdErrors = []Refusal{
 		Fields:  []string{"spec.pod.labels"},
 		Summary: "pod.labels sets app, or a key with the prefix etcd_ or etcd.usher.dev/",
 		Harm:    "the API server refuses the object",
-		Fix:     "rename or remove the label",
+		Fix:     "rename the label, or remove it",
 	},
 	{
 		ID:      "etcd-size",
@@ -24,7 +24,7 @@ var etcdErrors = []Refusal{
 		Fields:  []string{"spec.size"},
 		Summary: "size is not between 1 and 7",
 		Harm:    "the API server refuses the object",
-		Fix:     "write 1, 3, 5 or 7",
+		Fix:     "write `size: 3`, or 1, 5 or 7",
 	},
 	{
 		ID:      "etcd-tls",
@@ -32,7 +32,7 @@ var etcdErrors = []Refusal{
 		Fields:  []string{"spec.TLS"},
 		Summary: "TLS sets both sources of certificates, or only a part of what clients need",
 		Harm:    "the API server refuses the object",
-		Fix:     "write only one of static and certManager; in static, write operatorSecret and member.serverSecret together",
+		Fix:     "write only one of `static` and `certManager`; in `static`, write `operatorSecret` and `member.serverSecret` together",
 	},
 	{
 		ID:      "etcd-version",
@@ -40,6 +40,6 @@ var etcdErrors = []Refusal{
 		Fields:  []string{"spec.version"},
 		Summary: "version is not a released version of etcd",
 		Harm:    "the API server refuses the object",
-		Fix:     "write three numbers, such as 3.6.16",
+		Fix:     "write three numbers, such as `version: 3.6.16`",
 	},
 }

@@ -17,7 +17,7 @@ var jobErrors = []Refusal{
 		Fields:  []string{"spec.schedule"},
 		Summary: "The schedule cannot be parsed, or contains a time zone",
 		Harm:    "the API server refuses the object",
-		Fix:     "write five fields (minute hour day-of-month month day-of-week) and put the time zone into timeZone",
+		Fix:     "write five fields (minute hour day-of-month month day-of-week), such as `schedule: \"0 3 * * *\"`, and the time zone into `timeZone`",
 	},
 	{
 		ID:      "cronjob-selector",
@@ -25,7 +25,7 @@ var jobErrors = []Refusal{
 		Fields:  []string{"job.selector", "job.manualSelector"},
 		Summary: "A CronJob's Job template sets selector or manualSelector",
 		Harm:    "the API server refuses the object: all its Jobs would select the same pods",
-		Fix:     "remove selector and manualSelector; the API server gives each Job its own",
+		Fix:     "remove `selector` and `manualSelector`; the API server gives each Job its own",
 	},
 	{
 		ID:      "cronjob-timezone",
@@ -33,7 +33,7 @@ var jobErrors = []Refusal{
 		Fields:  []string{"spec.timeZone"},
 		Summary: "timeZone is empty, unknown or Local",
 		Harm:    "the API server refuses the object",
-		Fix:     "write a name from the IANA time zone database, such as Europe/Berlin or Etc/UTC, or remove the field",
+		Fix:     "write a name from the IANA time zone database, such as `timeZone: Europe/Berlin` or `timeZone: Etc/UTC`, or remove the field",
 	},
 	{
 		ID:      "job-indexed-completions",
@@ -42,7 +42,7 @@ var jobErrors = []Refusal{
 		Says:    []string{"when completion mode is Indexed"},
 		Summary: "completionMode is Indexed without completions",
 		Harm:    "the API server refuses the object: the number of indexes is unknown",
-		Fix:     "set completions to the number of indexes",
+		Fix:     "write the number of indexes, such as `completions: 3`",
 	},
 	{
 		ID:      "job-indexed-hostname",
@@ -60,7 +60,7 @@ var jobErrors = []Refusal{
 		Says:    []string{"must be less than or equal to", "must be specified when", "Required value"},
 		Summary: "The counts of an Indexed Job exceed the API server's limits, or contradict each other",
 		Harm:    "the API server refuses the object",
-		Fix:     "keep parallelism and maxFailedIndexes within the limits, keep maxFailedIndexes within completions, and set it only together with backoffLimitPerIndex",
+		Fix:     "write a lower `parallelism` and `maxFailedIndexes`, with `maxFailedIndexes` at most `completions` and only together with `backoffLimitPerIndex`",
 	},
 	{
 		ID:      "job-indexed-only",
@@ -69,7 +69,7 @@ var jobErrors = []Refusal{
 		Says:    []string{"requires indexed completion mode"},
 		Summary: "backoffLimitPerIndex, maxFailedIndexes or successPolicy without Indexed completion",
 		Harm:    "the API server refuses the object: there are no indexes to count",
-		Fix:     "write completionMode: Indexed with completions, or remove the field",
+		Fix:     "write `completionMode: Indexed` with `completions`, or remove the field",
 	},
 	{
 		ID:      "job-negative-field",
@@ -78,7 +78,7 @@ var jobErrors = []Refusal{
 		Says:    []string{"must be greater than or equal to 0"},
 		Summary: "A count or a duration of a Job is negative",
 		Harm:    "the API server refuses the object",
-		Fix:     "write 0 or more, or remove the field for its default",
+		Fix:     "write 0 or more, such as `backoffLimit: 6`, or remove the field for its default",
 	},
 	{
 		ID:      "job-pfp-never",
@@ -87,7 +87,7 @@ var jobErrors = []Refusal{
 		Says:    []string{"when podFailurePolicy"},
 		Summary: "podFailurePolicy with a restartPolicy other than Never",
 		Harm:    "the API server refuses the object: pods that restart in place do not fail, so the policy would never apply",
-		Fix:     "write restartPolicy: Never, or remove podFailurePolicy",
+		Fix:     "write `restartPolicy: Never`, or remove `podFailurePolicy`",
 	},
 	{
 		ID:      "job-pfp-replacement",
@@ -95,7 +95,7 @@ var jobErrors = []Refusal{
 		Fields:  []string{"job.podReplacementPolicy"},
 		Summary: "podReplacementPolicy has an unknown value, or is not Failed although podFailurePolicy is set",
 		Harm:    "the API server refuses the object: podFailurePolicy can only judge a pod once it has failed",
-		Fix:     "write podReplacementPolicy: Failed, or remove the field",
+		Fix:     "write `podReplacementPolicy: Failed`, or remove the field",
 	},
 	{
 		ID:      "job-pfp-rule",
@@ -103,7 +103,7 @@ var jobErrors = []Refusal{
 		Fields:  []string{"job.podFailurePolicy"},
 		Summary: "A rule of podFailurePolicy is malformed",
 		Harm:    "the API server refuses the object",
-		Fix:     "give each rule an action and either onExitCodes (in ascending order, without 0 for operator In, for an existing container) or onPodConditions",
+		Fix:     "write an action and either `onExitCodes` or `onPodConditions` into each rule, such as `{action: FailJob, onExitCodes: {operator: In, values: [42]}}`, with ascending codes, without 0 for In, for an existing container",
 	},
 	{
 		ID:      "job-restart-policy",
@@ -111,7 +111,7 @@ var jobErrors = []Refusal{
 		Fields:  []string{"pod.restartPolicy"},
 		Summary: "A Job's restartPolicy is Always, or not set",
 		Harm:    "the API server refuses the object: a Job whose pods are always restarted would never complete",
-		Fix:     "write restartPolicy: Never (a failed pod stays with its logs, and a new one is created) or OnFailure (containers restart in place)",
+		Fix:     "write `restartPolicy: Never` (a failed pod stays with its logs, and a new one is created) or `restartPolicy: OnFailure` (containers restart in place)",
 	},
 	{
 		ID:      "job-success-policy",
@@ -119,6 +119,6 @@ var jobErrors = []Refusal{
 		Fields:  []string{"job.successPolicy"},
 		Summary: "A Job's successPolicy is malformed or cannot be met",
 		Harm:    "the API server refuses the object",
-		Fix:     "write 1 to 20 rules, each with succeededIndexes in ascending order, a succeededCount, or both, within completions",
+		Fix:     "write 1 to 20 rules such as `{succeededIndexes: \"0-2\", succeededCount: 1}`, each with ascending indexes, a count, or both, within `completions`",
 	},
 }

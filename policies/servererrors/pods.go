@@ -8,7 +8,7 @@ var podErrors = []Refusal{
 		Fields:  []string{"pod.containers.env", "pod.containers.envFrom"},
 		Summary: "An environment variable is malformed",
 		Harm:    "the API server refuses the object",
-		Fix:     "write a name without an equals sign, and either value or one source under valueFrom",
+		Fix:     "write a name without an equals sign, and either `value` or one source under `valueFrom`, such as `{name: LEVEL, value: \"1\"}`",
 	},
 	{
 		ID:      "container-mounts",
@@ -16,7 +16,7 @@ var podErrors = []Refusal{
 		Fields:  []string{"pod.containers.volumeMounts"},
 		Summary: "A volumeMount names a volume that the pod does not have, or a mountPath that is taken",
 		Harm:    "the API server refuses the object",
-		Fix:     "write the name of a volume from volumes, and a mountPath that is unique in the container",
+		Fix:     "write the name of a volume from `volumes`, and a mountPath that is unique in the container, such as `{name: data, mountPath: /data}`",
 	},
 	{
 		ID:      "container-ports",
@@ -24,7 +24,7 @@ var podErrors = []Refusal{
 		Fields:  []string{"pod.containers.ports"},
 		Summary: "A container's port is malformed or used twice",
 		Harm:    "the API server refuses the object",
-		Fix:     "write a containerPort from 1 to 65535, a name of at most 15 lower-case letters, digits and dashes, and the protocol TCP, UDP or SCTP",
+		Fix:     "write a containerPort from 1 to 65535, a name of at most 15 lower-case letters, digits and dashes, and the protocol TCP, UDP or SCTP, such as `{name: http, containerPort: 8080, protocol: TCP}`",
 	},
 	{
 		ID:      "container-probes",
@@ -32,7 +32,7 @@ var podErrors = []Refusal{
 		Fields:  []string{"pod.containers.livenessProbe", "pod.containers.readinessProbe", "pod.containers.startupProbe", "pod.containers.lifecycle"},
 		Summary: "A probe or lifecycle handler is malformed",
 		Harm:    "the API server refuses the object",
-		Fix:     "write exactly one of httpGet, tcpSocket, grpc and exec, with durations of 0 or more",
+		Fix:     "write exactly one of httpGet, tcpSocket, grpc and exec, with durations of 0 or more, such as `{httpGet: {path: /, port: 8080}, periodSeconds: 10}`",
 	},
 	{
 		ID:      "container-resources",
@@ -40,7 +40,7 @@ var podErrors = []Refusal{
 		Fields:  []string{"pod.containers.resources"},
 		Summary: "A container's resource does not exist, is negative, or its request exceeds its limit",
 		Harm:    "the API server refuses the object",
-		Fix:     "write requests of 0 or more that do not exceed the limits, for resources such as cpu and memory",
+		Fix:     "write requests of 0 or more that do not exceed the limits, such as `{requests: {cpu: 100m, memory: 64Mi}, limits: {memory: 64Mi}}`",
 	},
 	{
 		ID:      "pod-containers",
@@ -48,7 +48,7 @@ var podErrors = []Refusal{
 		Fields:  []string{"pod.containers"},
 		Summary: "A container is missing, or its name, image or policies are malformed",
 		Harm:    "the API server refuses the object",
-		Fix:     "write at least one container, each with an image and a unique name",
+		Fix:     "write at least one container, each with an image and a unique name, such as `containers: [{name: web, image: nginx}]`",
 	},
 	{
 		ID:      "pod-fields",
@@ -64,7 +64,7 @@ var podErrors = []Refusal{
 		Fields:  []string{"pod.volumes"},
 		Summary: "A volume's name or source is malformed",
 		Harm:    "the API server refuses the object",
-		Fix:     "give each volume a unique name and exactly one source",
+		Fix:     "write a unique name and exactly one source for each volume, such as `{name: data, emptyDir: {}}`",
 	},
 	{
 		ID:      "probe-threshold",
@@ -72,7 +72,7 @@ var podErrors = []Refusal{
 		Fields:  []string{"pod.containers.livenessProbe.successThreshold", "pod.containers.startupProbe.successThreshold"},
 		Summary: "successThreshold of a liveness or startup probe is not 1",
 		Harm:    "the API server refuses the object",
-		Fix:     "write successThreshold: 1 or remove it; only readiness probes can require more",
+		Fix:     "write `successThreshold: 1`, or remove the field; only readiness probes can require more",
 	},
 	{
 		ID:      "template-deadline",
@@ -80,7 +80,7 @@ var podErrors = []Refusal{
 		Fields:  []string{"pod.activeDeadlineSeconds"},
 		Summary: "The pods of a workload that keeps running set activeDeadlineSeconds",
 		Harm:    "the API server refuses the object: its pods would be killed over and over",
-		Fix:     "remove activeDeadlineSeconds, or use a Job for work that ends",
+		Fix:     "remove `activeDeadlineSeconds`, or use a Job for work that ends",
 	},
 	{
 		ID:      "workload-restart-policy",
@@ -88,7 +88,7 @@ var podErrors = []Refusal{
 		Fields:  []string{"pod.restartPolicy"},
 		Summary: "The restartPolicy of a workload that keeps running is not Always",
 		Harm:    "the API server refuses the object: its controller counts running pods, so they must be restarted when they end",
-		Fix:     "write restartPolicy: Always or remove it, or use a Job for work that ends",
+		Fix:     "write `restartPolicy: Always`, or remove the field, or use a Job for work that ends",
 	},
 	{
 		ID:      "workload-value",
@@ -96,6 +96,6 @@ var podErrors = []Refusal{
 		Fields:  []string{"spec", "job"},
 		Summary: "A field of a workload has an unknown value",
 		Harm:    "the API server refuses the object",
-		Fix:     "write one of the values that the message lists",
+		Fix:     "write one of the supported values, such as `concurrencyPolicy: Forbid` of Allow, Forbid and Replace, or `podManagementPolicy: Parallel` of OrderedReady and Parallel",
 	},
 }

@@ -8,7 +8,7 @@ var workloadErrors = []Refusal{
 		Fields:  []string{"spec.scaleTargetRef", "spec.minReplicas", "spec.maxReplicas"},
 		Summary: "A HorizontalPodAutoscaler's target or bounds are malformed",
 		Harm:    "the API server refuses the object",
-		Fix:     "write scaleTargetRef with kind and name, and 1 ≤ minReplicas ≤ maxReplicas",
+		Fix:     "write `scaleTargetRef` with kind and name, and bounds with 1 ≤ minReplicas ≤ maxReplicas, such as `minReplicas: 1` and `maxReplicas: 3`",
 	},
 	{
 		ID:      "deploy-progress",
@@ -16,7 +16,7 @@ var workloadErrors = []Refusal{
 		Fields:  []string{"spec.progressDeadlineSeconds"},
 		Summary: "progressDeadlineSeconds is not greater than minReadySeconds",
 		Harm:    "the API server refuses the object: every rollout would be reported as stuck",
-		Fix:     "write a progressDeadlineSeconds well above minReadySeconds and the time a pod takes to start",
+		Fix:     "write a progressDeadlineSeconds well above minReadySeconds and the time that a pod takes to start, such as `progressDeadlineSeconds: 600`",
 	},
 	{
 		ID:      "deploy-zero-zero",
@@ -25,7 +25,7 @@ var workloadErrors = []Refusal{
 		Says:    []string{"may not be 0 when", "may not be specified when strategy"},
 		Summary: "maxSurge and maxUnavailable are both 0, or set together with Recreate",
 		Harm:    "the API server refuses the object: a rollout could not take its first step",
-		Fix:     "write maxSurge: 1 (or more) with maxUnavailable: 0; with Recreate, remove rollingUpdate",
+		Fix:     "write `maxSurge: 1` (or more) with `maxUnavailable: 0`; with Recreate, remove `rollingUpdate`",
 	},
 	{
 		ID:      "ds-surge-xor",
@@ -34,7 +34,7 @@ var workloadErrors = []Refusal{
 		Says:    []string{"when maxSurge is 0", "when maxUnavailable"},
 		Summary: "maxSurge and maxUnavailable are both 0 or both above 0",
 		Harm:    "the API server refuses the object: during an update a node has either one pod more or one pod less, not both",
-		Fix:     "set exactly one of the two above 0, such as maxSurge: 1 with maxUnavailable: 0",
+		Fix:     "write one of the two above 0 and the other as 0, such as `maxSurge: 1` with `maxUnavailable: 0`",
 	},
 	{
 		ID:      "rollout-amount",
@@ -42,7 +42,7 @@ var workloadErrors = []Refusal{
 		Fields:  []string{"spec.strategy.rollingUpdate", "spec.updateStrategy.rollingUpdate"},
 		Summary: "maxSurge or maxUnavailable is neither a number of pods nor a percentage",
 		Harm:    "the API server refuses the object",
-		Fix:     "write an integer of 0 or more, or a percentage such as \"25%\"",
+		Fix:     "write an integer of 0 or more, such as `maxSurge: 1`, or a percentage, such as `maxSurge: \"25%\"`",
 	},
 	{
 		ID:      "selector-mismatch",
@@ -51,7 +51,7 @@ var workloadErrors = []Refusal{
 		Says:    []string{"`selector`", "empty selector", "Required value", "must not be set", "may not be", "not auto-generated", "auto-generated", "must match", "does not match", "is invalid for", "must be '"},
 		Summary: "The selector is empty or does not match the template's labels",
 		Harm:    "the API server refuses the object: the workload would not find the pods that it creates, and would create more without end",
-		Fix:     "write the same labels into selector.matchLabels and template.metadata.labels",
+		Fix:     "write the same labels into `selector.matchLabels` and `template.metadata.labels`, such as `app: web`",
 	},
 	{
 		ID:      "sts-maxunavail-zero",
@@ -60,6 +60,6 @@ var workloadErrors = []Refusal{
 		Says:    []string{"cannot be 0"},
 		Summary: "A StatefulSet's maxUnavailable is 0",
 		Harm:    "the API server refuses the object: no pod could ever be replaced",
-		Fix:     "write maxUnavailable: 1 or more, or remove it for the default 1",
+		Fix:     "write `maxUnavailable: 1` or more, or remove the field for the default 1",
 	},
 }

@@ -27,7 +27,7 @@ func deployment() Kind {
 				},
 			},
 			{
-				ID: "deploy-replicas-unset", Paths: []string{"spec.replicas"}, When: "the manifest no longer sets replicas, and set more than 1",
+				ID: "deploy-replicas-unset", Paths: []string{"spec.replicas"}, When: "the manifest stops setting replicas (was above 1)",
 				Outcome: InSteps, applies: handedOver,
 				Harm: "scales to the default of 1 until an autoscaler raises it again",
 				Steps: []string{

@@ -15,9 +15,9 @@ The effect of changes to existing objects. ` + "`usher diff OLD NEW`" + ` report
 
 | outcome | meaning |
 |---|---|
-| in place | applied to the object as it stands |
+| in place | updated without restarting pods |
 | rollout | the controller replaces pods to apply it |
-| in steps | takes effect, or is safe, only with the given steps |
+| in steps | manual steps: follow the listed commands |
 | recreate | the object must be recreated |
 | irreversible | applied, and data, history or an address is lost |
 | refused | impossible; the steps name a supported path |

@@ -111,7 +111,7 @@ func statefulSetScale() []Row {
 			Harm: "stops the pods whose ordinals fall out of the range and starts others under new names, with new, empty claims",
 		},
 		{
-			ID: "sts-replicas-unset", Paths: []string{"spec.replicas"}, When: "the manifest no longer sets replicas, and set more than 1",
+			ID: "sts-replicas-unset", Paths: []string{"spec.replicas"}, When: "the manifest stops setting replicas (was above 1)",
 			Outcome: InSteps, applies: handedOver,
 			Harm: "scales to the default of 1 until an autoscaler raises it again",
 			Steps: []string{

@@ -62,7 +62,7 @@ func admission(ctx context.Context, b *bench) (section, error) {
 	}
 	var text string
 	for _, dryRun := range []bool{true, false} {
-		t := table{head: []string{"pods created, one at a time", "p50 ms", "p99 ms", "added at p50", "of the baseline's addition", "added at p99", "API server CPU ms", "added", "of the baseline's addition"}}
+		t := table{head: []string{"pods created, one at a time", "p50 ms", "p99 ms", "added at p50", "relative to the baseline", "added at p99", "API server CPU ms", "added", "relative to the baseline"}}
 		if dryRun {
 			t.head[0] = "the same with dry-run"
 		}

@@ -106,9 +106,9 @@ func other(ctx context.Context, against, folder string) (string, error) {
 // against measures the processor time of a review in today's program and in the
 // others, in turns, and prints a table.
 func (b *bench) against(ctx context.Context, d duel) error {
-	t := table{head: []string{"CPU of a review, ms", "bytes", "at once", "baseline", "today", "of the baseline's"}}
+	t := table{head: []string{"CPU of a review, ms", "bytes", "at once", "baseline", "today", "relative to the baseline"}}
 	for _, p := range d.others {
-		t.head = append(t.head, p.name, "of the baseline's", "today's of "+p.name+"'s", "rounds")
+		t.head = append(t.head, p.name, "relative to the baseline", "today's of "+p.name+"'s", "rounds")
 	}
 	for _, w := range d.works {
 		spent, err := b.race(ctx, w, 2, append([]*process{b.baseline, b.usher}, d.others...))

@@ -115,7 +115,7 @@ func budget(value, most float64) []string {
 	if most == 0 {
 		return []string{"", ""}
 	}
-	return []string{"≤ " + two(most), held(value <= most)}
+	return []string{"≤ " + two(most), met(value <= most)}
 }
 
 // peakWhile returns the largest working set of a cgroup while do runs.

@@ -35,10 +35,10 @@ func two(v float64) string {
 	return fmt.Sprintf("%.2f", v)
 }
 
-// held reports whether a budget is met.
-func held(yes bool) string {
+// met says whether a budget is met.
+func met(yes bool) string {
 	if yes {
-		return "held"
+		return "met"
 	}
-	return "**not held**"
+	return "**missed**"
 }

@@ -18,17 +18,18 @@ type block struct {
 	paragraph bool
 }
 
-// blocks returns the texts of a file, by its kind.
-func blocks(name, text string) []block {
+// blocks returns the texts of a file, by its kind. Of Go they are only the strings if
+// comments is false.
+func blocks(name, text string, comments bool) []block {
 	switch {
-	case strings.Contains(name, ".md"):
+	case strings.Contains(name, ".md"), filepath.Ext(name) == ".txt":
 		return markdown(text)
 	case filepath.Ext(name) == ".go":
-		return golang(text)
-	case strings.Contains(text, "kind: CustomResourceDefinition"):
+		return golang(text, comments)
+	case strings.Contains(text, "kind: CustomResourceDefinition"), strings.Contains(text, "\ngroups:\n"):
 		return descriptions(text)
 	}
-	return comments(text)
+	return yamlComments(text)
 }
 
 var (
@@ -69,9 +70,9 @@ func markdown(text string) []block {
 	return list
 }
 
-var description = regexp.MustCompile(`^(\s*)(?:- )?(?:description|message): ?(.*)$`)
+var description = regexp.MustCompile(`^(\s*)(?:- )?(?:description|message|summary): ?(.*)$`)
 
-// descriptions are those of a custom resource definition.
+// descriptions are those of a custom resource definition, or of alerts.
 func descriptions(text string) []block {
 	var list []block
 	lines := strings.Split(text, "\n")
@@ -90,8 +91,8 @@ func descriptions(text string) []block {
 	return list
 }
 
-// comments are those of YAML that fill a line.
-func comments(text string) []block {
+// yamlComments are those that fill a line.
+func yamlComments(text string) []block {
 	var list []block
 	open := false
 	for i, line := range strings.Split(text, "\n") {
@@ -111,8 +112,9 @@ func comments(text string) []block {
 	return list
 }
 
-// golang are the comments of Go, and the strings that hold more than one word.
-func golang(text string) []block {
+// golang are the strings of Go that hold more than one word, such as help and
+// messages, and the comments if they are wanted.
+func golang(text string, comments bool) []block {
 	var list []block
 	var s scanner.Scanner
 	files := token.NewFileSet()
@@ -124,6 +126,9 @@ func golang(text string) []block {
 		case token.EOF:
 			return list
 		case token.COMMENT:
+			if !comments {
+				continue
+			}
 			comment := strings.TrimPrefix(literal, "//")
 			line := files.Position(pos).Line
 			if n := len(list) - 1; n >= 0 && list[n].line+len(list[n].lines) == line {

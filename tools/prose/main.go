@@ -1,11 +1,11 @@
 // Command prose checks texts against a list of words, and prints file:line of each
 // hit:
 //
-//	prose [-root FOLDER] [-words FILE] FILE...
+//	prose [-root FOLDER] [-words FILE] [-comments=false] FILE...
 //
 // It checks the text of Markdown, without code and addresses, the descriptions of
-// custom resource definitions, the comments of other YAML, and the comments and
-// strings of Go. It exits with status 1 if it finds something.
+// custom resource definitions and alerts, the comments of other YAML, and the strings
+// and comments of Go. It exits with status 1 if it finds something.
 package main
 
 import (
@@ -23,6 +23,7 @@ func main() {
 	log.SetPrefix("prose: ")
 	root := flag.String("root", ".", "`folder` that the names of files start from")
 	words := flag.String("words", "words.tsv", "`file` with the words")
+	comments := flag.Bool("comments", true, "also check the comments of Go")
 	flag.Parse()
 	list, err := os.ReadFile(*words)
 	if err != nil {
@@ -38,7 +39,7 @@ func main() {
 		if err != nil {
 			log.Fatal(err)
 		}
-		for _, block := range blocks(name, string(text)) {
+		for _, block := range blocks(name, string(text), *comments) {
 			for _, hit := range check(rules, block) {
 				fmt.Printf("%s:%d: %s\n", name, hit.line, hit.message)
 				hits++

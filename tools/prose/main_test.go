@@ -8,7 +8,7 @@ import (
 )
 
 // found returns the lines and words of the hits in a file.
-func found(t *testing.T, name, text string) []string {
+func found(t *testing.T, name, text string, comments bool) []string {
 	t.Helper()
 	list, err := os.ReadFile("words.tsv")
 	if err != nil {
@@ -19,7 +19,7 @@ func found(t *testing.T, name, text string) []string {
 		t.Fatal(err)
 	}
 	var hits []string
-	for _, b := range blocks(name, text) {
+	for _, b := range blocks(name, text, comments) {
 		for _, h := range check(rules, b) {
 			hits = append(hits, fmt.Sprintf("%d: %.12s", h.line, h.message))
 		}
@@ -47,7 +47,44 @@ func TestCheck(t *testing.T) {
 	}
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {
-			if got := found(t, tc.file, tc.text); !slices.Equal(got, tc.want) {
+			if got := found(t, tc.file, tc.text, true); !slices.Equal(got, tc.want) {
+				t.Errorf("got %q, want %q", got, tc.want)
+			}
+		})
+	}
+}
+
+// TestCheck_HelpAndMessages plants bad texts where commands, rules and controllers
+// have theirs.
+func TestCheck_HelpAndMessages(t *testing.T) {
+	const text = `package a
+
+// The comment is next to nothing anew.
+var cmd = &cobra.Command{
+	Use:   "check",
+	Short: "Check what nobody else checks",
+	Long: ` + "`Check files.\n\nWhat is found goes to standard output.`" + `,
+}
+
+func init() {
+	cmd.Flags().String("level", "", "level that is no default")
+	register(policies.Rule{Summary: "A field is set beside another", Fix: "remove one"})
+	events.Eventf(o, nil, "Warning", "Failed", "Failed", "the pod %s is to be mended", name)
+}
+`
+	want := []string{`6: "nobody": na`, `7: ". What": be`, `13: "is no": wri`, `14: "beside": wr`, `15: "mended": wr`}
+	if got := found(t, "a.go", text, false); !slices.Equal(got, want) {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}
+
+func TestCheck_NotesAndAlerts(t *testing.T) {
+	for name, tc := range map[string]struct{ file, text, want string }{
+		"notes of a chart": {"NOTES.txt", "usher runs.\n\n    is no\n\nIt is no\nwebhook.\n", `5: "is no": wri`},
+		"an alert":         {"alerts.yaml", "# Rules.\ngroups:\n- rules:\n  - alert: A\n    annotations:\n      summary: Beside usher nothing runs\n", `6: "Beside": wr`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if got := found(t, tc.file, tc.text, true); !slices.Equal(got, []string{tc.want}) {
 				t.Errorf("got %q, want %q", got, tc.want)
 			}
 		})

@@ -88,7 +88,7 @@ func (c *Cluster) Unguarded(t *testing.T, cm *corev1.ConfigMap) *corev1.ConfigMa
 		})
 	})
 	var updated *corev1.ConfigMap
-	c.Until(t, "the API server sees that nobody is asked", func() bool {
+	c.Until(t, "the API server sees that no user is asked", func() bool {
 		var err error
 		updated, err = c.CoreV1().ConfigMaps(controlplane.Namespace).Update(t.Context(), cm, metav1.UpdateOptions{})
 		return err == nil

@@ -25,14 +25,16 @@ func TestUnmarshal(t *testing.T) {
 	}{
 		"nothing wrong":               {"enforce: baseline\nitems: [{path: a}]\n", ""},
 		"two misspelt fields":         {"enfroce: a\naduit: true\n", "unknown field \"aduit\": did you mean audit?\nunknown field \"enfroce\": did you mean enforce?"},
-		"an unrelated field":          {"colour: red\n", `unknown field "colour"`},
+		"an unrelated field":          {"colour: red\n", `unknown field "colour": write audit, byName, enforce, items or nested`},
 		"another case":                {"Enforce: a\nAUDIT: true\n", ""},
 		"in a list":                   {"items: [{paths: a}]\n", `unknown field "paths": did you mean path?`},
 		"in a pointer to a struct":    {"nested: {pth: a}\n", `unknown field "pth": did you mean path?`},
 		"in a map":                    {"byName: {a: {pat: b}}\n", `unknown field "pat": did you mean path?`},
-		"a wrong type, and a field":   {"audit: often\nenfroce: a\n", "unknown field \"enfroce\": did you mean enforce?\nerror unmarshaling JSON: while decoding JSON: json: cannot unmarshal string into Go struct field document.audit of type bool"},
-		"a field that is there twice": {"audit: true\naudit: false\n", "error converting YAML to JSON: yaml: unmarshal errors:\n  line 2: key \"audit\" already set in map"},
-		"not YAML":                    {"a: [", "error converting YAML to JSON: yaml: line 1: did not find expected node content"},
+		"a wrong type, and a field":   {"audit: often\nenfroce: a\n", "unknown field \"enfroce\": did you mean enforce?\naudit is \"often\"; write true or false"},
+		"wrong types below":           {"items: {}\nnested: {path: 7}\nbyName: {a: [b]}\n", "byName.a is a list; write a mapping of keys to values\nitems is a mapping; write a list\nnested.path is 7; write a text (quote it)"},
+		"a list":                      {"- a\n", "the document is a list; write a mapping of keys to values"},
+		"a field that is there twice": {"audit: true\naudit: false\n", "line 2: key \"audit\" already set in map"},
+		"not YAML":                    {"a: [", "line 1: a list or mapping is not complete: write a value, and close each [ and {"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got := ""

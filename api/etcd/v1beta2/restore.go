@@ -68,8 +68,9 @@ type RestoreStatus struct {
 	// ObservedGeneration is the generation of the spec that the status describes.
 	// +optional
 	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
-	// Phase is the progress: Looking, Seeding, Proving, Switching, Growing or
-	// Succeeded.
+	// Phase is the progress: Looking (validates the backup), Seeding (restores the
+	// first member), Proving (verifies it), Switching (replaces the old members),
+	// Growing (scales up) or Succeeded.
 	// +optional
 	Phase string `json:"phase,omitempty"`
 	// Path is the path of the backup that is being restored.
@@ -78,7 +79,7 @@ type RestoreStatus struct {
 	// EtcdRevision is the revision of the backup.
 	// +optional
 	EtcdRevision int64 `json:"etcdRevision,omitempty"`
-	// WayBack explains how to recover the old cluster.
+	// WayBack is the rollback: how to recover the old cluster.
 	// +optional
 	WayBack string `json:"wayBack,omitempty"`
 	// Conditions are the details of the restore's state.

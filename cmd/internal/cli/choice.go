@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+	"k8s.io/apimachinery/pkg/util/validation"
 
 	"github.com/usher-dev/usher/suggest"
 )
@@ -62,29 +63,27 @@ func (c *choice) validate() error {
 	return fmt.Errorf("--%s is %q; %s", c.Name, *c.value, suggest.Instead(*c.value, c.Values))
 }
 
-// validate reports every wrong value of a flag with a fixed set of values.
+// validNamespace reports a name that no namespace can have.
+func validNamespace(f *pflag.Flag) error {
+	if name := f.Value.String(); f.Changed && len(validation.IsDNS1123Label(name)) > 0 {
+		return fmt.Errorf("--%s is %q; write lower-case letters, digits and dashes, such as team", f.Name, name)
+	}
+	return nil
+}
+
+// validate reports every wrong value of a flag with a fixed set of values, or of a
+// namespace.
 func validate(cmd *cobra.Command, _ []string) error {
 	var errs []error
 	cmd.Flags().VisitAll(func(f *pflag.Flag) {
 		if c, ok := f.Value.(interface{ validate() error }); ok {
 			errs = append(errs, c.validate())
 		}
+		if f.Name == NamespaceFlag || f.Name == OwnNamespaceFlag {
+			errs = append(errs, validNamespace(f))
+		}
 	})
 	return errors.Join(errs...)
-}
-
-// unknownFlag names the flag that was probably meant, or where the flags are.
-func unknownFlag(cmd *cobra.Command, err error) error {
-	var unknown *pflag.NotExistError
-	if !errors.As(err, &unknown) {
-		return err
-	}
-	var flags []string
-	cmd.Flags().VisitAll(func(f *pflag.Flag) { flags = append(flags, f.Name) })
-	if nearest := suggest.Nearest(unknown.GetSpecifiedName(), flags); nearest != "" {
-		return fmt.Errorf("%w; did you mean --%s?", err, nearest)
-	}
-	return fmt.Errorf("%w; see %s --help", err, cmd.CommandPath())
 }
 
 // complete completes the values of a flag, which must exist.

@@ -47,7 +47,7 @@ func (e *exit) Unwrap() error { return e.err }
 func Execute(ctx context.Context, root *cobra.Command, args []string, in io.Reader, out, errs io.Writer) int {
 	root.SilenceErrors, root.SilenceUsage = true, true
 	root.PersistentPreRunE = validate
-	root.SetFlagErrorFunc(unknownFlag)
+	root.SetFlagErrorFunc(flagError)
 	wrapHelp(root)
 	root.SetArgs(args)
 	root.SetIn(in)

@@ -40,9 +40,9 @@ func TestChoose(t *testing.T) {
 			args: []string{"-o", "jsn", "--level", "high", "--dry-run=servre"}, status: Usage,
 			errs: "Error: --dry-run is \"servre\"; did you mean server?\n--level is \"high\"; write baseline or strict\n--output is \"jsn\"; did you mean json?\n",
 		},
-		"a misspelt flag":      {args: []string{"--levl=strict"}, status: Usage, errs: "Error: unknown flag: --levl; did you mean --level?\n"},
-		"an unrelated flag":    {args: []string{"--color"}, status: Usage, errs: "Error: unknown flag: --color; see root run --help\n"},
-		"an unknown shorthand": {args: []string{"-x"}, status: Usage, errs: "Error: unknown shorthand flag: 'x' in -x; see root run --help\n"},
+		"a misspelt flag":      {args: []string{"--levl=strict"}, status: Usage, errs: "Error: root run has no flag --levl: did you mean --level?\n"},
+		"an unrelated flag":    {args: []string{"--color"}, status: Usage, errs: "Error: root run has no flag --color: see root run --help\n"},
+		"an unknown shorthand": {args: []string{"-x"}, status: Usage, errs: "Error: root run has no flag -x: see root run --help\n"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			status, errs := execute(tc.args...)

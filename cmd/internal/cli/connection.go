@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"fmt"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -36,8 +35,12 @@ func (c *Connection) RegisterUser(cmd *cobra.Command) {
 	complete(cmd, "context", c.contexts)
 }
 
-// NamespaceFlag is the name of the flag that names the namespace of objects.
-const NamespaceFlag = "namespace"
+// The names of kubectl's flags that select objects.
+const (
+	NamespaceFlag     = "namespace"
+	AllNamespacesFlag = "all-namespaces"
+	SelectorFlag      = "selector"
+)
 
 // RegisterNamespace adds -n with the default of the kubeconfig's context.
 func (c *Connection) RegisterNamespace(cmd *cobra.Command, usage string) {
@@ -55,7 +58,7 @@ func (c *Connection) loader() clientcmd.ClientConfig {
 func (c *Connection) Config() (*rest.Config, error) {
 	config, err := c.loader().ClientConfig()
 	if err != nil {
-		return nil, fmt.Errorf("finding the cluster: %w", c.explain(err))
+		return nil, c.explain(err)
 	}
 	config.UserAgent = "usher/" + Version()
 	config.Timeout = c.timeout
@@ -73,7 +76,7 @@ func (c *Connection) Namespace() (string, error) {
 	}
 	namespace, _, err := c.loader().Namespace()
 	if err != nil {
-		return "", fmt.Errorf("finding the cluster: %w", c.explain(err))
+		return "", c.explain(err)
 	}
 	return namespace, nil
 }

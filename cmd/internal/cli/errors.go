@@ -1,21 +1,25 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"crypto/x509"
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"maps"
 	"net"
 	"net/url"
 	"slices"
+	"strings"
 	"syscall"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/client-go/tools/clientcmd"
 
 	"github.com/usher-dev/usher/suggest"
+	"github.com/usher-dev/usher/yaml/syntax"
 )
 
 // Report writes an error, and what to do about it if a cluster caused it.
@@ -47,6 +51,13 @@ func advice(err error) string {
 	return ""
 }
 
+// Unreachable reports whether an error means that the API server did not answer, or
+// does not accept the user.
+func Unreachable(err error) bool {
+	var request *url.Error
+	return errors.As(err, &request) || apierrors.IsUnauthorized(err)
+}
+
 // isErrno reports whether an error is a number of the operating system, which is
 // a net.Error even if it is about a file.
 func isErrno(err error) bool {
@@ -57,14 +68,43 @@ func isErrno(err error) bool {
 
 // explain says what to do if the kubeconfig selects no cluster.
 func (c *Connection) explain(err error) error {
-	names, given := c.contextNames(), c.overrides.CurrentContext
-	switch {
-	case given != "" && len(names) > 0 && !slices.Contains(names, given):
-		return fmt.Errorf("context %q does not exist: %s", given, suggest.Instead(given, names))
-	case clientcmd.IsEmptyConfig(err):
-		return errors.New("no kubeconfig was found: pass --kubeconfig FILE, or set KUBECONFIG")
+	access := c.loader().ConfigAccess()
+	for _, file := range access.GetLoadingPrecedence() {
+		if _, err := clientcmd.LoadFromFile(file); err != nil && (!errors.Is(err, fs.ErrNotExist) || access.IsExplicitFile()) {
+			return unreadable(file, err)
+		}
 	}
-	return err
+	raw, _ := c.loader().RawConfig() // every file was read
+	names := slices.Sorted(maps.Keys(raw.Contexts))
+	selected := cmp.Or(c.overrides.CurrentContext, raw.CurrentContext)
+	switch used := raw.Contexts[selected]; {
+	case len(names) == 0:
+		return errors.New("no kubeconfig was found: pass --kubeconfig FILE, or set KUBECONFIG")
+	case selected == "":
+		return fmt.Errorf("the kubeconfig has no current context; pass --context; available: %s", strings.Join(names, ", "))
+	case used == nil:
+		return fmt.Errorf("context %q does not exist; %s", selected, cmp.Or(suggest.Question("", selected, names), "available: "+strings.Join(names, ", ")))
+	case raw.Clusters[used.Cluster] == nil:
+		return fmt.Errorf("context %q names the cluster %q, which the kubeconfig does not have: add it with kubectl config set-cluster, or pass another --context",
+			selected, used.Cluster)
+	}
+	return fmt.Errorf("reading the kubeconfig: %w", err)
+}
+
+// unreadable says why a kubeconfig cannot be read.
+func unreadable(file string, err error) error {
+	var path *fs.PathError
+	switch line, text := syntax.Explain(err); {
+	case errors.Is(err, fs.ErrNotExist):
+		return fmt.Errorf("kubeconfig %s does not exist", file)
+	case errors.Is(err, syscall.EISDIR):
+		return fmt.Errorf("kubeconfig %s is a folder; write the path of a file", file)
+	case errors.As(err, &path):
+		return fmt.Errorf("kubeconfig %s: %w", file, path.Err)
+	case line > 0:
+		return fmt.Errorf("kubeconfig %s:%d: %s", file, line, text)
+	}
+	return fmt.Errorf("%s is not a kubeconfig: write apiVersion: v1 and kind: Config", file)
 }
 
 // contextNames lists the contexts of the kubeconfig.

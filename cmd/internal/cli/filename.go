@@ -8,7 +8,7 @@ const FilenameFlag = "filename"
 // Filenames adds -f, which names the files of a command. what says what they
 // contain.
 func Filenames(cmd *cobra.Command, value *[]string, what string) {
-	cmd.Flags().StringSliceVarP(value, FilenameFlag, "f", nil, what+`: files, folders, or "-" for standard input`)
+	cmd.Flags().StringSliceVarP(value, FilenameFlag, "f", nil, `files, folders, or "-" for standard input, with `+what)
 	complete(cmd, FilenameFlag, Manifests)
 }
 

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/usher-dev/usher/config"
 )
@@ -12,9 +13,21 @@ func Configuration(cmd *cobra.Command, path *string) {
 	complete(cmd, "config", Manifests)
 }
 
+// OwnNamespaceFlag is the name of the flag that names usher's own namespace.
+const OwnNamespaceFlag = "usher-namespace"
+
 // OwnNamespace adds --usher-namespace.
 func OwnNamespace(cmd *cobra.Command, namespace *string) {
-	cmd.Flags().StringVar(namespace, "usher-namespace", Namespace, "usher's own namespace")
+	cmd.Flags().StringVar(namespace, OwnNamespaceFlag, Namespace, "usher's own namespace")
+}
+
+// OwnNamespaceAlias lets --usher-namespace name the namespace of commands whose
+// --namespace is usher's own.
+func OwnNamespaceAlias(_ *pflag.FlagSet, name string) pflag.NormalizedName {
+	if name == OwnNamespaceFlag {
+		name = NamespaceFlag
+	}
+	return pflag.NormalizedName(name)
 }
 
 // KubernetesVersion adds --kubernetes-version. otherwise says which version

@@ -40,7 +40,7 @@ const (
 	ReasonUnderWay = "UnderWay"
 	// ReasonSet: the manifest sets it.
 	ReasonSet = "Set"
-	// ReasonRetained: claims of a former cluster of the name exist.
+	// ReasonRetained: claims of a previous cluster of the name exist.
 	ReasonRetained = "FormerCluster"
 	// ReasonSetAside: claims are kept until they are deleted.
 	ReasonSetAside = "KeptForAWhile"
