@@ -188,7 +188,7 @@ soak-bench:
 MODULES = test/certmanager test/cluster/components/coredns test/cluster/components/provisioner tools/packaging tools/prose tools/record tools/versions
 
 # The texts that the list of words in tools/prose applies to.
-PROSE = $(wildcard *.md docs/*.md deploy/chart/usher/README.md deploy/chart/usher/README.md.gotmpl deploy/chart/usher/values.yaml deploy/base/crds/*_*.yaml)
+PROSE = $(wildcard *.md docs/*.md docs/controllers/*.md deploy/chart/usher/README.md deploy/chart/usher/README.md.gotmpl deploy/chart/usher/values.yaml deploy/base/crds/*_*.yaml)
 
 .PHONY: lint
 lint: prose ## Check every module's go.mod, style, imports and prose
