@@ -1,0 +1,106 @@
+//go:build e2e
+
+package tasks
+
+import (
+	"context"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/usher-dev/usher/test/cluster/components"
+	"github.com/usher-dev/usher/test/cluster/node"
+	"github.com/usher-dev/usher/test/cluster/usher"
+)
+
+// release is the one whose command line the test builds. The node has no registry,
+// so it gets the images under the names that this command line asks for.
+const release = "v0.0.0-rc.1"
+
+// TestDocumentedTasksOnANode runs every command of the tutorial on a node without
+// usher, as it is written.
+func TestDocumentedTasksOnANode(t *testing.T) {
+	ctx := t.Context()
+	n, err := node.Start(ctx, t.Output())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := n.Release(); err != nil {
+			t.Error(err)
+		}
+	})
+	shell := terminal(ctx, t, n)
+	tasks, err := Documented(shell.Folder)
+	if err != nil {
+		t.Fatal(err)
+	}
+	before := objects(ctx, t, n)
+	for _, task := range tasks {
+		started := time.Now()
+		run(t, shell, task)
+		t.Logf("measured: %s: %d commands, %.1f s", task.Name, len(task.Commands), time.Since(started).Seconds())
+		if t.Failed() {
+			n.Dump(ctx, t.Output(), usher.Namespace, "shop")
+			t.FailNow()
+		}
+	}
+	if after := objects(ctx, t, n); after != before {
+		t.Errorf("objects without a namespace before:\n%s\nand after the tasks:\n%s", before, after)
+	}
+}
+
+// terminal returns a shell with usher and kubectl for the node, after it loaded the
+// images.
+func terminal(ctx context.Context, t *testing.T, n *node.Node) Shell {
+	t.Helper()
+	root, err := node.Root()
+	if err != nil {
+		t.Fatal(err)
+	}
+	folder := t.TempDir()
+	const name = "ghcr.io/usher-dev/usher"
+	build := exec.CommandContext(ctx, "go", "build", "-o", folder, "-ldflags",
+		"-s -w -X main.image="+name+":"+release+" -X main.podImage="+name+"-pod:"+release, "./cmd/usher")
+	build.Dir, build.Env = root, append(os.Environ(), "CGO_ENABLED=0")
+	if out, err := build.CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	main, pod, err := usher.Binaries(ctx, root, folder)
+	if err != nil {
+		t.Fatal(err)
+	}
+	programs, err := components.Ensure(ctx, t.Output(), "pause", "kubectl")
+	if err != nil {
+		t.Fatal(err)
+	}
+	waits := []string{filepath.Join(programs, "pause")}
+	for image, binaries := range map[string][]string{
+		name + ":" + release:                main,
+		name + "-pod:" + release:            pod,
+		"docker.io/library/nginx:1.29":      waits,
+		"docker.io/fluent/fluent-bit:4.2.0": waits,
+		"docker.io/fluent/fluent-bit:4.2.1": waits,
+	} {
+		if err := n.Load(ctx, node.Image{Name: image, Binaries: binaries}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return Shell{Folder: root, Environment: []string{
+		"KUBECONFIG=" + n.Kubeconfig, "PATH=" + strings.Join([]string{folder, programs, os.Getenv("PATH")}, string(os.PathListSeparator)),
+	}}
+}
+
+// objects lists what a removal must not leave.
+func objects(ctx context.Context, t *testing.T, n *node.Node) string {
+	t.Helper()
+	out, err := n.ReadKubectl(ctx, "get", "-o", "name",
+		"namespaces,crds,clusterroles,clusterrolebindings,mutatingwebhookconfigurations,validatingwebhookconfigurations,validatingadmissionpolicies,validatingadmissionpolicybindings")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return out
+}

@@ -1,0 +1,80 @@
+package tasks
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/usher-dev/usher/test/binaries"
+)
+
+const root = "../.."
+
+// TestTheTutorialHasTheTasks compares the document with the list.
+func TestTheTutorialHasTheTasks(t *testing.T) {
+	tasks, err := Documented(root)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got, want []string
+	for _, task := range tasks {
+		got = append(got, task.Name)
+	}
+	for _, e := range Expected {
+		want = append(want, e.Task)
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("tasks (-want +%s):\n%s", Tutorial, diff)
+	}
+}
+
+// TestDocumentedTasksOnFiles runs the tasks that need no cluster.
+func TestDocumentedTasksOnFiles(t *testing.T) {
+	program, err := binaries.Build(root, t.TempDir(), "usher")
+	if err != nil {
+		t.Fatal(err)
+	}
+	folder, err := filepath.Abs(filepath.Dir(program))
+	if err != nil {
+		t.Fatal(err)
+	}
+	shell := Shell{Folder: root, Environment: []string{"PATH=" + folder + string(os.PathListSeparator) + os.Getenv("PATH"), "KUBECONFIG=/dev/null"}}
+	tasks, err := Documented(root)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, task := range tasks {
+		if e, err := Of(task.Name); err != nil || e.Cluster {
+			continue
+		}
+		t.Run(task.Name, func(t *testing.T) { run(t, shell, task) })
+	}
+}
+
+// run runs the commands of a task, and looks for what it must print.
+func run(t *testing.T, shell Shell, task Task) {
+	t.Helper()
+	expected, err := Of(task.Name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var printed strings.Builder
+	for _, command := range task.Commands {
+		out, err := shell.Run(t.Context(), command)
+		if err != nil {
+			t.Fatalf("%s: %v", Tutorial, err)
+		}
+		printed.WriteString(out)
+	}
+	rest := printed.String()
+	for _, text := range expected.Prints {
+		_, after, found := strings.Cut(rest, text)
+		if !found {
+			t.Fatalf("%q does not print %q, or not in this order:\n%s", task.Name, text, printed.String())
+		}
+		rest = after
+	}
+}
