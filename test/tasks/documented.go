@@ -36,7 +36,7 @@ type Expectation struct {
 // Expected are the tasks that the tutorial must have.
 var Expected = []Expectation{
 	{Task: "inject a file", Prints: []string{"logs: injected", "image: fluent/fluent-bit:4.2.0"}},
-	{Task: "inject on a cluster", Prints: []string{"successfully rolled out", "web logs"}, Cluster: true},
+	{Task: "inject on a cluster", Prints: []string{"√ webhook configurations", "successfully rolled out", "web logs"}, Cluster: true},
 	{Task: "find out why a pod has no sidecar", Prints: []string{"has logs", "NEXT POD", "gets logs"}, Cluster: true},
 	{Task: "refuse in the cluster", Prints: []string{"usher.dev", "cronjob-impossible"}, Cluster: true},
 	{Task: "roll out a new version of a template", Prints: []string{"outdated", "restarted"}, Cluster: true},

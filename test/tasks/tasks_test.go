@@ -5,6 +5,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -63,7 +64,9 @@ func run(t *testing.T, shell Shell, task Task) {
 	}
 	var printed strings.Builder
 	for _, command := range task.Commands {
+		started := time.Now()
 		out, err := shell.Run(t.Context(), command)
+		t.Logf("%5.2f s  %s", time.Since(started).Seconds(), command.Text)
 		if err != nil {
 			t.Fatalf("%s: %v", Tutorial, err)
 		}
