@@ -103,7 +103,7 @@ e2e-processes: ## Fire every alert, and play the long stories of etcd clusters, 
 .PHONY: e2e
 e2e: ## Play usher's stories on a node whose pods run (Linux and root, or E2E_KUBECONFIG)
 	@assets=$(ASSETS); export KUBEBUILDER_ASSETS=$$assets; \
-	  $(SUITE) -- -tags e2e -count=1 -parallel 6 -timeout 60m -v -p 1 ./test/cluster/node ./test/e2e
+	  $(SUITE) -- -tags e2e -count=1 -parallel 6 -timeout 60m -v -p 1 ./test/cluster/node ./test/e2e ./test/tasks
 
 # How many stories are played at once on the node, how long members are broken
 # at random, and by how many seeds.

@@ -4,6 +4,8 @@ package tasks
 
 import (
 	"context"
+	"flag"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -15,6 +17,8 @@ import (
 	"github.com/usher-dev/usher/test/cluster/node"
 	"github.com/usher-dev/usher/test/cluster/usher"
 )
+
+var write = flag.Bool("write", false, "write the measured seconds into "+Comparison)
 
 // release is the one whose command line the test builds. The node has no registry,
 // so it gets the images under the names that this command line asks for.
@@ -38,11 +42,14 @@ func TestDocumentedTasksOnANode(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	before := objects(ctx, t, n)
+	if found, err := n.ReadKubectl(ctx, "get", "namespace", usher.Namespace, "--ignore-not-found", "-o", "name"); err != nil || found != "" {
+		t.Fatalf("the cluster has usher already; uninstall it first (%s%v)", found, err)
+	}
+	before, seconds := objects(ctx, t, n), map[string]string{}
 	for _, task := range tasks {
 		started := time.Now()
 		run(t, shell, task)
-		t.Logf("measured: %s: %d commands, %.1f s", task.Name, len(task.Commands), time.Since(started).Seconds())
+		seconds[task.Name] = fmt.Sprintf("%.1f", max(0.1, time.Since(started).Seconds()))
 		if t.Failed() {
 			n.Dump(ctx, t.Output(), usher.Namespace, "shop")
 			t.FailNow()
@@ -50,6 +57,11 @@ func TestDocumentedTasksOnANode(t *testing.T) {
 	}
 	if after := objects(ctx, t, n); after != before {
 		t.Errorf("objects without a namespace before:\n%s\nand after the tasks:\n%s", before, after)
+	}
+	if *write {
+		if err := Update(shell.Folder, tasks, seconds); err != nil {
+			t.Error(err)
+		}
 	}
 }
 

@@ -32,6 +32,29 @@ func TestTheTutorialHasTheTasks(t *testing.T) {
 	}
 }
 
+// TestTheComparisonCountsTheCommands compares the table with the commands.
+func TestTheComparisonCountsTheCommands(t *testing.T) {
+	tasks, err := Documented(root)
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := os.ReadFile(filepath.Join(root, Comparison))
+	if err != nil {
+		t.Fatal(err)
+	}
+	table, err := Table(string(text), tasks, Seconds(string(text)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	want, err := Replace(string(text), table)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(want, string(text)); diff != "" {
+		t.Errorf("%s (-counted +written): run the test on a node with -args -write\n%s", Comparison, diff)
+	}
+}
+
 // TestDocumentedTasksOnFiles runs the tasks that need no cluster.
 func TestDocumentedTasksOnFiles(t *testing.T) {
 	program, err := binaries.Build(root, t.TempDir(), "usher")
