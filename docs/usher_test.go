@@ -42,7 +42,7 @@ func usher(t *testing.T, args ...string) string {
 	cmd := exec.CommandContext(t.Context(), program, args...)
 	out, err := cmd.Output()
 	var exit *exec.ExitError
-	if err != nil && !(errors.As(err, &exit) && exit.ExitCode() == 1) {
+	if err != nil && (!errors.As(err, &exit) || exit.ExitCode() != 1) {
 		t.Fatalf("usher %s: %v\n%s", strings.Join(args, " "), err, out)
 	}
 	return string(out)
