@@ -174,6 +174,7 @@ soak-matrix:
 	$(MAKE) matrix
 soak-e2e:
 	$(MAKE) e2e
+	$(SUITE) -- -tags e2e,soak -count=1 -timeout 60m -v -run Checkout ./test/tasks
 soak-e2e-etcd:
 	$(MAKE) e2e-etcd KILL_FOR=10m SEEDS=3
 soak-chaos:

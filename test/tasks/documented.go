@@ -10,17 +10,29 @@ import (
 // Tutorial is the document with the tasks.
 const Tutorial = "docs/getting-started.md"
 
-// Documented returns the tasks of the tutorial. root is the repository's folder.
-func Documented(root string) ([]Task, error) {
+// checkout is the tutorial's task for those who build usher. It is an alternative to
+// the installation of a release, so it does not count.
+const checkout = "install from a checkout"
+
+// Documented returns the tasks of the tutorial, and that of a checkout. root is the
+// repository's folder.
+func Documented(root string) (tasks []Task, fromCheckout Task, err error) {
 	text, err := os.ReadFile(filepath.Join(root, Tutorial))
 	if err != nil {
-		return nil, err
+		return nil, fromCheckout, err
 	}
-	tasks, err := Parse(string(text))
+	all, err := Parse(string(text))
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", Tutorial, err)
+		return nil, fromCheckout, fmt.Errorf("%s: %w", Tutorial, err)
 	}
-	return tasks, nil
+	for _, task := range all {
+		if task.Name == checkout {
+			fromCheckout = task
+		} else {
+			tasks = append(tasks, task)
+		}
+	}
+	return tasks, fromCheckout, nil
 }
 
 // An Expectation says what the commands of a task show.
@@ -47,6 +59,9 @@ var Expected = []Expectation{
 
 // Of returns the expectation of a task.
 func Of(name string) (Expectation, error) {
+	if name == checkout {
+		return Expectation{Task: name, Prints: []string{"deployment.apps/usher-webhook created", "usher answers"}, Cluster: true}, nil
+	}
 	i := slices.IndexFunc(Expected, func(e Expectation) bool { return e.Task == name })
 	if i < 0 {
 		return Expectation{}, fmt.Errorf("the task %q is in %s and not in this list: say what it prints", name, Tutorial)

@@ -28,22 +28,11 @@ const release = "v0.0.0-rc.1"
 // usher, as it is written.
 func TestDocumentedTasksOnANode(t *testing.T) {
 	ctx := t.Context()
-	n, err := node.Start(ctx, t.Output())
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := n.Release(); err != nil {
-			t.Error(err)
-		}
-	})
+	n := started(ctx, t)
 	shell := terminal(ctx, t, n)
-	tasks, err := Documented(shell.Folder)
+	tasks, _, err := Documented(shell.Folder)
 	if err != nil {
 		t.Fatal(err)
-	}
-	if found, err := n.ReadKubectl(ctx, "get", "namespace", usher.Namespace, "--ignore-not-found", "-o", "name"); err != nil || found != "" {
-		t.Fatalf("the cluster has usher already; uninstall it first (%s%v)", found, err)
 	}
 	before, seconds := objects(ctx, t, n), map[string]string{}
 	for _, task := range tasks {
@@ -63,6 +52,24 @@ func TestDocumentedTasksOnANode(t *testing.T) {
 			t.Error(err)
 		}
 	}
+}
+
+// started returns a node without usher, until the test ends.
+func started(ctx context.Context, t *testing.T) *node.Node {
+	t.Helper()
+	n, err := node.Start(ctx, t.Output())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := n.Release(); err != nil {
+			t.Error(err)
+		}
+	})
+	if found, err := n.ReadKubectl(ctx, "get", "namespace", usher.Namespace, "--ignore-not-found", "-o", "name"); err != nil || found != "" {
+		t.Fatalf("the cluster has usher already; uninstall it first (%s%v)", found, err)
+	}
+	return n
 }
 
 // terminal returns a shell with usher and kubectl for the node, after it loaded the

@@ -16,7 +16,7 @@ const root = "../.."
 
 // TestTheTutorialHasTheTasks compares the document with the list.
 func TestTheTutorialHasTheTasks(t *testing.T) {
-	tasks, err := Documented(root)
+	tasks, _, err := Documented(root)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -34,7 +34,7 @@ func TestTheTutorialHasTheTasks(t *testing.T) {
 
 // TestTheComparisonCountsTheCommands compares the table with the commands.
 func TestTheComparisonCountsTheCommands(t *testing.T) {
-	tasks, err := Documented(root)
+	tasks, _, err := Documented(root)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -55,8 +55,9 @@ func TestTheComparisonCountsTheCommands(t *testing.T) {
 	}
 }
 
-// TestDocumentedTasksOnFiles runs the tasks that need no cluster.
-func TestDocumentedTasksOnFiles(t *testing.T) {
+// offline returns a shell with usher and without a cluster.
+func offline(t *testing.T) Shell {
+	t.Helper()
 	program, err := binaries.Build(root, t.TempDir(), "usher")
 	if err != nil {
 		t.Fatal(err)
@@ -65,8 +66,13 @@ func TestDocumentedTasksOnFiles(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	shell := Shell{Folder: root, Environment: []string{"PATH=" + folder + string(os.PathListSeparator) + os.Getenv("PATH"), "KUBECONFIG=/dev/null"}}
-	tasks, err := Documented(root)
+	return Shell{Folder: root, Environment: []string{"PATH=" + folder + string(os.PathListSeparator) + os.Getenv("PATH"), "KUBECONFIG=/dev/null"}}
+}
+
+// TestDocumentedTasksOnFiles runs the tasks that need no cluster.
+func TestDocumentedTasksOnFiles(t *testing.T) {
+	shell := offline(t)
+	tasks, _, err := Documented(root)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -75,6 +81,26 @@ func TestDocumentedTasksOnFiles(t *testing.T) {
 			continue
 		}
 		t.Run(task.Name, func(t *testing.T) { run(t, shell, task) })
+	}
+}
+
+// TestTasksOfTheREADME runs its commands, whose status is all that it says of them.
+func TestTasksOfTheREADME(t *testing.T) {
+	text, err := os.ReadFile(filepath.Join(root, "README.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	tasks, err := Parse(string(text))
+	if err != nil || len(tasks) == 0 {
+		t.Fatalf("%d tasks: %v", len(tasks), err)
+	}
+	shell := offline(t)
+	for _, task := range tasks {
+		for _, command := range task.Commands {
+			if out, err := shell.Run(t.Context(), command); err != nil || out == "" {
+				t.Errorf("README.md: %v", err)
+			}
+		}
 	}
 }
 
