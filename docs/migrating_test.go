@@ -96,7 +96,7 @@ func TestUsherFindsWhatTheTableSays(t *testing.T) {
 				t.Fatalf("%s is missing", file)
 			}
 			examples = slices.DeleteFunc(examples, func(name string) bool { return name == file })
-			out := usher(t, "check", "--level", "strict", "-o", "json", file)
+			out := usher(t, "check", "--level", "strict", "--group", "security", "-o", "json", file)
 			var report struct {
 				Findings []struct{ Rule string }
 			}
