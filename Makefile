@@ -103,7 +103,7 @@ e2e-processes: ## Fire every alert, and play the long stories of etcd clusters, 
 .PHONY: e2e
 e2e: ## Play usher's stories on a node whose pods run (Linux and root, or E2E_KUBECONFIG)
 	@assets=$(ASSETS); export KUBEBUILDER_ASSETS=$$assets; \
-	  $(SUITE) -- -tags e2e -count=1 -parallel 6 -timeout 60m -v -p 1 ./test/cluster/node ./test/e2e
+	  $(SUITE) -- -tags e2e -count=1 -parallel 6 -timeout 60m -v -p 1 ./test/cluster/node ./test/e2e ./test/tasks
 
 # How many stories are played at once on the node, how long members are broken
 # at random, and by how many seeds.
@@ -174,6 +174,7 @@ soak-matrix:
 	$(MAKE) matrix
 soak-e2e:
 	$(MAKE) e2e
+	$(SUITE) -- -tags e2e,soak -count=1 -timeout 60m -v -run Checkout ./test/tasks
 soak-e2e-etcd:
 	$(MAKE) e2e-etcd KILL_FOR=10m SEEDS=3
 soak-chaos:
@@ -188,7 +189,7 @@ soak-bench:
 MODULES = test/certmanager test/cluster/components/coredns test/cluster/components/provisioner tools/packaging tools/prose tools/record tools/versions
 
 # The texts that the list of words in tools/prose applies to.
-PROSE = $(wildcard *.md docs/*.md deploy/chart/usher/README.md deploy/chart/usher/README.md.gotmpl deploy/chart/usher/values.yaml deploy/chart/usher/templates/NOTES.txt deploy/base/crds/*_*.yaml deploy/monitoring/alerts.yaml)
+PROSE = $(wildcard *.md docs/*.md docs/controllers/*.md deploy/chart/usher/README.md deploy/chart/usher/README.md.gotmpl deploy/chart/usher/values.yaml deploy/chart/usher/templates/NOTES.txt deploy/base/crds/*_*.yaml deploy/monitoring/alerts.yaml)
 # The code whose strings are help, rules, transitions, Events, conditions and messages.
 MESSAGES = $(shell find api certs cli cmd config controllers etcd facts finding injector kinds network policies redirect suggest verdict webhook yaml -name "*.go" ! -name "*_test.go")
 

@@ -17,17 +17,21 @@ import (
 	"github.com/usher-dev/usher/facts/kubeconfig"
 )
 
+// statusInterval is the time between two checks with --wait.
+const statusInterval = time.Second
+
 // statusFlags are the flags of usher status.
 type statusFlags struct {
 	connect     cli.Connection
 	own, output string
-	pre         bool
+	pre, wait   bool
+	timeout     time.Duration
 }
 
 func newStatus(s streams) *cobra.Command {
 	flags := statusFlags{}
 	cmd := &cobra.Command{
-		Use:   "status [--pre] [-n NAMESPACE]",
+		Use:   "status [--pre | --wait] [-n NAMESPACE]",
 		Short: "Check whether usher works in a cluster, and say what to do if it does not",
 		Long: `status checks an installation of usher: whether the API server calls it, its
 replicas, certificates, configuration, controllers and templates, pods that lack
@@ -43,16 +47,22 @@ rights of one namespace suffice for what concerns that namespace.
 --pre checks a cluster before usher is installed: its version and admission
 plugins, your rights, other webhooks and an existing installation.
 
+--wait checks again until nothing fails, and prints the last result: after an
+installation, until the API server calls usher.
+
 Exit status: 0 nothing failed, 1 something failed, 2 bad usage or a cluster that
 cannot be reached.`,
 		Example: `  usher status --pre
   usher status
+  usher install | kubectl apply -f - && usher status --wait
   usher status -n team -o json`,
 		Args: cli.NoArguments("it checks the whole installation; name a namespace with -n, and explain an object with usher explain KIND/NAME"),
 		RunE: func(cmd *cobra.Command, _ []string) error { return flags.run(cmd.Context(), s) },
 	}
 	flags.connect.RegisterNamespace(cmd, "namespace whose pods, Events and level are checked, and of the dry run")
 	cmd.Flags().BoolVar(&flags.pre, "pre", false, "check a cluster before usher is installed")
+	cmd.Flags().BoolVar(&flags.wait, "wait", false, "wait until nothing fails")
+	cmd.Flags().DurationVar(&flags.timeout, "timeout", 2*time.Minute, "with --wait: how long to wait")
 	cli.Output(cmd, &flags.output, "text", "json", "yaml")
 	cli.OwnNamespace(cmd, &flags.own)
 	flags.connect.RegisterUser(cmd)
@@ -65,6 +75,9 @@ cannot be reached.`,
 func (f *statusFlags) run(ctx context.Context, s streams) error {
 	if f.pre && f.connect.Given() != "" {
 		return errors.New("--pre and --namespace exclude each other: name usher's namespace with --usher-namespace")
+	}
+	if f.pre && f.wait {
+		return errors.New("--pre and --wait exclude each other: --wait is for an installation")
 	}
 	config, err := f.connect.Config()
 	if err != nil {
@@ -79,7 +92,7 @@ func (f *statusFlags) run(ctx context.Context, s streams) error {
 	if f.pre {
 		check = f.before
 	}
-	report, err := check(ctx, config, clients)
+	report, err := f.until(ctx, func() (*status.Report, error) { return check(ctx, config, clients) })
 	if err != nil {
 		return err
 	}
@@ -92,6 +105,22 @@ func (f *statusFlags) run(ctx context.Context, s streams) error {
 		return cli.Exit(cli.Failed, nil)
 	}
 	return err
+}
+
+// until checks, with --wait until nothing fails, and returns the last report.
+func (f *statusFlags) until(ctx context.Context, check func() (*status.Report, error)) (*status.Report, error) {
+	deadline := time.Now().Add(f.timeout)
+	for {
+		report, err := check()
+		if err != nil || !f.wait || report.Count(status.Failed) == 0 || time.Now().After(deadline) {
+			return report, err
+		}
+		select {
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		case <-time.After(statusInterval):
+		}
+	}
 }
 
 // installed checks an installation.

@@ -10,6 +10,7 @@ import (
 	"crypto/x509/pkix"
 	"encoding/json"
 	"encoding/pem"
+	"errors"
 	"fmt"
 	"math/big"
 	"net/http"
@@ -407,11 +408,52 @@ rules: [{apiGroups: [""], apiVersions: [v1], resources: [pods], operations: [CRE
 	})
 }
 
+// TestStatus_Wait_ChecksUntilNothingFails counts the checks.
+func TestStatus_Wait_ChecksUntilNothingFails(t *testing.T) {
+	report := func(state status.State) *status.Report {
+		return &status.Report{Checks: []status.Check{{Section: "one", Name: "a", State: state}}}
+	}
+	gone := errors.New("gone")
+	ended, end := context.WithCancel(t.Context())
+	end()
+	for name, tc := range map[string]struct {
+		flags  statusFlags
+		ctx    context.Context
+		states []status.State // of the checks; an empty one is an error
+		want   status.State
+		err    error
+	}{
+		"without --wait":      {statusFlags{}, t.Context(), []status.State{status.Failed}, status.Failed, nil},
+		"it works at once":    {statusFlags{wait: true, timeout: time.Hour}, t.Context(), []status.State{status.Warning}, status.Warning, nil},
+		"it works afterwards": {statusFlags{wait: true, timeout: time.Hour}, t.Context(), []status.State{status.Failed, status.OK}, status.OK, nil},
+		"the time is over":    {statusFlags{wait: true}, t.Context(), []status.State{status.Failed}, status.Failed, nil},
+		"the cluster is gone": {statusFlags{wait: true, timeout: time.Hour}, t.Context(), []status.State{""}, "", gone},
+		"the user ends it":    {statusFlags{wait: true, timeout: time.Hour}, ended, []status.State{status.Failed}, "", context.Canceled},
+	} {
+		t.Run(name, func(t *testing.T) {
+			checks := 0
+			got, err := tc.flags.until(tc.ctx, func() (*status.Report, error) {
+				checks++
+				if state := tc.states[min(checks, len(tc.states))-1]; state != "" {
+					return report(state), nil
+				}
+				return nil, gone
+			})
+			if !errors.Is(err, tc.err) || checks != len(tc.states) {
+				t.Fatalf("after %d checks, want %d: %v, want %v", checks, len(tc.states), err, tc.err)
+			}
+			if err == nil && got.Checks[0].State != tc.want {
+				t.Errorf("got %s, want %s", got.Checks[0].State, tc.want)
+			}
+		})
+	}
+}
+
 func TestStatus_NoAnswer_EndsWithUsage(t *testing.T) {
 	dead := httptest.NewServer(nil)
 	dead.Close()
 	kubeconfig := writeFile(t, "config", fmt.Sprintf(`{apiVersion: v1, kind: Config, current-context: a, contexts: [{name: a, context: {cluster: a}}], clusters: [{name: a, cluster: {server: %q}}]}`, dead.URL))
-	for _, args := range [][]string{{}, {"--pre"}, {"--pre", "-n", "team"}, {"-o", "html"}} {
+	for _, args := range [][]string{{}, {"--pre"}, {"--pre", "-n", "team"}, {"--pre", "--wait"}, {"-o", "html"}} {
 		exit, out, errs := usher(t, "", append([]string{"status", "--kubeconfig", kubeconfig}, args...)...)
 		if exit != cli.Usage || out != "" || !strings.HasPrefix(errs, "Error: ") {
 			t.Errorf("%v: exit status %d, %s%s", args, exit, out, errs)

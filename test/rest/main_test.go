@@ -1,5 +1,5 @@
 // Package rest_test counts the requests of usher's controllers while nothing
-// happens, as a real API server saw them.
+// happens, and while usher refuses pods, as a real API server saw them.
 package rest_test
 
 import (

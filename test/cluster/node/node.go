@@ -99,6 +99,18 @@ func (n *Node) Release() error {
 	return n.machine.down()
 }
 
+// Lend gives the node to other processes, until back is called.
+func (n *Node) Lend(ctx context.Context) (back func() error) {
+	n.unlock()
+	return func() error {
+		unlock, err := lock(ctx, n.progress)
+		if err == nil {
+			n.unlock = unlock
+		}
+		return err
+	}
+}
+
 // Keep leaves the node running when it is released.
 func (n *Node) Keep() {
 	n.started = false
