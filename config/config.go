@@ -15,6 +15,7 @@ import (
 	"github.com/usher-dev/usher/policies"
 	"github.com/usher-dev/usher/policies/rules"
 	"github.com/usher-dev/usher/policies/servererrors"
+	"github.com/usher-dev/usher/suggest"
 	"github.com/usher-dev/usher/yaml/strict"
 )
 
@@ -38,6 +39,9 @@ type Configuration struct {
 	// Paths selects among the files of a repository; it has no effect in a
 	// cluster.
 	Paths Paths `json:"paths,omitzero"`
+	// Input and Charts are about what the command line reads of a repository, too.
+	Input  Input   `json:"input,omitzero"`
+	Charts []Chart `json:"charts,omitempty"`
 }
 
 // Policies configures the rules.
@@ -48,6 +52,8 @@ type Policies struct {
 	Warn finding.Level `json:"warn"`
 	// Audit is the level that is written to the audit log.
 	Audit finding.Level `json:"audit"`
+	// Groups names groups of rules to enable, which are off by default.
+	Groups []string `json:"groups,omitempty"`
 	// Exclude names rules to disable.
 	Exclude []string `json:"exclude,omitempty"`
 	// Exemptions decide which exemptions of objects are valid.
@@ -147,6 +153,11 @@ func (c *Configuration) validate() (errs []error) {
 			}
 		}
 	}
+	for _, group := range c.Policies.Groups {
+		if !slices.Contains(policies.Groups(), group) {
+			errs = append(errs, fmt.Errorf("policies.groups has %q; %s", group, suggest.Instead(group, policies.Groups())))
+		}
+	}
 	if known {
 		if _, err := rules.New(c.Options()); err != nil {
 			errs = append(errs, err)
@@ -190,7 +201,7 @@ func (c *Configuration) Options() policies.Options {
 	exclude := slices.DeleteFunc(slices.Clone(c.Policies.Exclude), func(id string) bool {
 		return servererrors.Known(id) || rules.Retired(id)
 	})
-	o := policies.Options{Exclude: exclude, Exemptable: c.exemptable}
+	o := policies.Options{Groups: c.Policies.Groups, Exclude: exclude, Exemptable: c.exemptable}
 	for _, t := range c.Policies.PodTemplates {
 		o.Templates = append(o.Templates, policies.TemplatePath{Group: t.Group, Kind: t.Kind, Path: t.Path})
 	}

@@ -23,6 +23,9 @@ type Finding struct {
 	// Since is the first version of usher with the finding; zero if it does not
 	// depend on the version that a namespace pins.
 	Since release.Version `json:"-"`
+	// Gradual is true if a cluster denies it only where a namespace names a version of
+	// usher that includes it.
+	Gradual bool `json:"-"`
 	// Untested is true if the finding follows from what Kubernetes does with the
 	// object, and the server is newer than those that usher is tested with: it
 	// never denies.

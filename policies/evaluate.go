@@ -18,6 +18,9 @@ type Options struct {
 	Level finding.Level
 	// Only, if not empty, selects only these rules.
 	Only []string
+	// Groups are the groups whose rules are selected, too; Only selects rules of any
+	// group.
+	Groups []string
 	// Exclude excludes these rules.
 	Exclude []string
 	// Exemptable reports whether an object may be exempted from a rule; nil allows
@@ -85,6 +88,7 @@ func New(rules Rules, o Options) (*Evaluator, error) {
 		switch {
 		case o.Level != 0 && !o.Level.Includes(r.Level),
 			len(o.Only) > 0 && !slices.Contains(o.Only, r.ID),
+			len(o.Only) == 0 && r.Group != "" && !slices.Contains(o.Groups, r.Group),
 			slices.Contains(o.Exclude, r.ID):
 			continue
 		}

@@ -34,6 +34,49 @@ func Locate(raw []byte, try func([]byte) error, base *field.Path) []Mismatch {
 	return l.found
 }
 
+// Without returns an object without the values that do not decode, so that decoders find
+// what else is wrong with it; nil if nothing is left.
+func Without(raw []byte, found []Mismatch) []byte {
+	var value any
+	if err := kjson.UnmarshalCaseSensitivePreserveInts(raw, &value); err != nil {
+		return nil
+	}
+	bad := map[string]bool{}
+	for _, m := range found {
+		if m.Path == nil {
+			return nil
+		}
+		bad[m.Path.String()] = true
+	}
+	rest, err := json.Marshal(without(value, nil, bad))
+	if err != nil {
+		return nil
+	}
+	return rest
+}
+
+func without(value any, path *field.Path, bad map[string]bool) any {
+	switch v := value.(type) {
+	case map[string]any:
+		for name := range v {
+			if at := child(path, name); bad[at.String()] {
+				delete(v, name)
+			} else {
+				v[name] = without(v[name], at, bad)
+			}
+		}
+	case []any:
+		for i := range v {
+			if at := path.Index(i); bad[at.String()] {
+				v[i] = nil
+			} else {
+				v[i] = without(v[i], at, bad)
+			}
+		}
+	}
+	return value
+}
+
 type locator struct {
 	try   func([]byte) error
 	found []Mismatch

@@ -52,6 +52,7 @@ func (p *Pass) report(path *field.Path, value any, message, anonymous, unseen st
 		Rule:      p.rule.ID,
 		Level:     p.rule.Level,
 		Since:     p.since,
+		Gradual:   p.rule.Gradual,
 		Untested:  p.untested,
 		Field:     path.String(),
 		Value:     value,

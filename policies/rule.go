@@ -36,6 +36,12 @@ type Rule struct {
 	// Since is the first version of usher with the rule: a namespace pinned to an
 	// earlier one is not denied for it.
 	Since release.Version
+	// Gradual makes the rule deny in a cluster only in namespaces that name a version of
+	// usher that includes it: in others a new version of usher only warns.
+	Gradual bool
+	// Group is the group of rules that it belongs to, which users select; "" if it is on
+	// by default.
+	Group string
 	// Servers are the versions of Kubernetes for which the rule is true, if it
 	// follows from what the API server or a controller does; nil if it is true
 	// whatever the version. On a newer server than those tested it never denies.
@@ -58,6 +64,10 @@ type Change struct {
 	Check func(*Pass)
 }
 
+// Groups are the groups of rules that are off by default. The rules of security are
+// about what attackers could use.
+func Groups() []string { return []string{"security"} }
+
 var ruleID = regexp.MustCompile(`^[a-z][a-z0-9]*(-[a-z0-9]+)*$`)
 
 // Validate reports what is missing in the rule.
@@ -69,6 +79,8 @@ func (r *Rule) Validate() error {
 		return errors.New("it needs a level, and either kinds or pods")
 	case r.Summary == "" || r.Harm == "" || r.Fix == "" || r.Check == nil:
 		return errors.New("it needs a summary, the harm, the fix and a check")
+	case r.Group != "" && !slices.Contains(Groups(), r.Group):
+		return fmt.Errorf("its group %q is none of %v", r.Group, Groups())
 	case r.Since == release.Version{}:
 		return errors.New("it needs the version of usher that it comes with (Since)")
 	}

@@ -18,6 +18,7 @@ import (
 	"k8s.io/apiextensions-apiserver/pkg/crdserverscheme"
 	"k8s.io/apiextensions-apiserver/pkg/registry/customresource"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	apiversion "k8s.io/apimachinery/pkg/version"
 
 	"github.com/usher-dev/usher/deploy/base/crds"
 	"github.com/usher-dev/usher/finding"
@@ -29,6 +30,7 @@ type definition struct {
 	crd      *apiextensionsv1.CustomResourceDefinition
 	versions map[string]func() (registry, error)
 	stored   bool // true for a definition from a cluster
+	digest   digest
 }
 
 // definitionKind is the kind of CustomResourceDefinitions.
@@ -38,50 +40,51 @@ var definitionKind = apiextensionsv1.SchemeGroupVersion.WithKind("CustomResource
 // and to judge it takes long, because the server compiles its schemas.
 type digest [sha256.Size]byte
 
-// defined is a result of Define.
+// defined is what came of a definition.
 type defined struct {
+	definition
 	refusals []finding.Finding
 	err      error
 }
 
 // Define adds the kind of a CustomResourceDefinition, given as JSON, which
 // takes precedence over a definition from a cluster. If the server refuses the
-// definition, Define does not add it and returns the reasons. The error reports
-// a conflicting earlier definition. Define must not run concurrently with
-// Validate.
-func (v *Validator) Define(raw []byte) ([]finding.Finding, error) {
+// definition, Define does not add it and returns the reasons. Nor does it replace an
+// earlier definition: variant is true if that is a different one. Define must not run
+// concurrently with Validate.
+func (v *Validator) Define(raw []byte) (refusals []finding.Finding, variant bool, err error) {
 	key := digest(sha256.Sum256(raw))
 	d, again := v.defined[key]
 	if !again {
-		d.refusals, d.err = v.define(raw)
+		d.definition, d.refusals, d.err = read(raw)
+		d.digest = key
 		v.defined[key] = d
 	}
-	return d.refusals, d.err
+	if d.err != nil || len(d.refusals) > 0 {
+		return d.refusals, false, d.err
+	}
+	gk := d.kind()
+	first, ok := v.custom[gk]
+	if !ok || first.stored {
+		v.custom[gk] = d.definition
+		return nil, false, nil
+	}
+	return nil, !first.same(d.definition), nil
 }
 
-func (v *Validator) define(raw []byte) ([]finding.Finding, error) {
+// read returns a definition, or why the server refuses it.
+func read(raw []byte) (d definition, refusals []finding.Finding, err error) {
 	c := &call{registry: registries()[definitionKind.GroupKind()], kind: definitionKind}
 	found, err := c.judge(verdict.Object{JSON: raw}, nil)
 	if err != nil {
-		return nil, err
+		return d, nil, err
 	}
 	placed(found)
 	if refuses(found) {
-		return slices.DeleteFunc(found, func(f finding.Finding) bool { return !f.RefusedByServer }), nil
+		return d, slices.DeleteFunc(found, func(f finding.Finding) bool { return !f.RefusedByServer }), nil
 	}
-	d, err := newDefinition(raw)
-	if err != nil {
-		return nil, err
-	}
-	gk := d.kind()
-	if first, ok := v.custom[gk]; ok && !first.stored {
-		if !first.same(d) {
-			return nil, fmt.Errorf("%s is defined twice and differently: remove one definition", gk)
-		}
-		return nil, nil
-	}
-	v.custom[gk] = d
-	return nil, nil
+	d, err = newDefinition(raw)
+	return d, nil, err
 }
 
 // DefineStored adds the kind of a cluster's CustomResourceDefinition, given as
@@ -122,6 +125,9 @@ func placed(found []finding.Finding) {
 
 // same reports whether two definitions are equivalent.
 func (d definition) same(other definition) bool {
+	if d.digest == other.digest {
+		return true
+	}
 	a, err := json.Marshal(d.crd.Spec)
 	if err != nil {
 		return false
@@ -132,8 +138,10 @@ func (d definition) same(other definition) bool {
 
 // definition finds the definition of a kind: in the input, or else usher's own.
 func (v *Validator) definition(kind schema.GroupKind) (definition, bool) {
-	if d, ok := v.custom[kind]; ok {
-		return d, true
+	for at := v; at != nil; at = at.outer {
+		if d, ok := at.custom[kind]; ok {
+			return d, true
+		}
 	}
 	if !slices.Contains(crds.Groups(), kind.Group) {
 		return definition{}, false
@@ -171,6 +179,27 @@ func newDefinition(raw []byte) (definition, error) {
 
 func (d definition) kind() schema.GroupKind {
 	return schema.GroupKind{Group: d.crd.Spec.Group, Kind: d.crd.Spec.Names.Kind}
+}
+
+// deprecated returns the server's warning about a version, "" if it is not deprecated.
+func deprecated(crd *apiextensionsv1.CustomResourceDefinition, v *apiextensionsv1.CustomResourceDefinitionVersion) string {
+	switch {
+	case !v.Deprecated:
+		return ""
+	case v.DeprecationWarning != nil:
+		return *v.DeprecationWarning
+	}
+	says, better := fmt.Sprintf("%s/%s %s is deprecated", crd.Spec.Group, v.Name, crd.Spec.Names.Kind), ""
+	for _, other := range crd.Spec.Versions {
+		if other.Served && !other.Deprecated && apiversion.CompareKubeAwareVersionStrings(v.Name, other.Name) < 0 &&
+			(better == "" || apiversion.CompareKubeAwareVersionStrings(better, other.Name) < 0) {
+			better = other.Name
+		}
+	}
+	if better == "" {
+		return says
+	}
+	return fmt.Sprintf("%s; use %s/%s %s", says, crd.Spec.Group, better, crd.Spec.Names.Kind)
 }
 
 // custom creates the registry of one version of a defined kind, as the server
@@ -216,8 +245,8 @@ func custom(crd *apiextensionsv1.CustomResourceDefinition, version *apiextension
 	}
 	namespaced := crd.Spec.Scope == apiextensionsv1.NamespaceScoped
 	return registry{
-		resource: crd.Spec.Names.Plural,
-		codec:    untyped{structural, crd.Spec.PreserveUnknownFields},
+		resource: crd.Spec.Names.Plural, deprecated: deprecated(crd, version),
+		codec: untyped{structural, crd.Spec.PreserveUnknownFields},
 		strategy: customresource.NewStrategy(crdserverscheme.NewUnstructuredObjectTyper(), namespaced, kind, whole, nil,
 			structural, status, scale, version.SelectableFields),
 	}, nil

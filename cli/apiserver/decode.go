@@ -84,6 +84,12 @@ func (t typed) mismatches(kind schema.GroupVersionKind, raw []byte) []finding.Fi
 		}
 		found = append(found, of(servererrors.Undecodable, m.Path.String(), scalar(m.Value), m.Message))
 	}
+	// The server stops there. What else is wrong with the fields helps the user.
+	if object, err := t.scheme.New(kind); err == nil {
+		if strict, err := kjson.UnmarshalStrict(policies.Without(raw, located), object); err == nil {
+			found = append(found, strictly(strict)...)
+		}
+	}
 	return found
 }
 

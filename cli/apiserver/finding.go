@@ -3,6 +3,7 @@ package apiserver
 import (
 	"errors"
 	"reflect"
+	"strings"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/util/validation/field"
@@ -27,11 +28,18 @@ func refused(field string, value any, message string) finding.Finding {
 // nowhere is the path of the whole object in the server's code.
 const nowhere = "<nil>"
 
+// incomplete is how the server says that it did not evaluate the rules of a custom
+// resource, because the object is invalid.
+const incomplete = "some validation rules were not checked because the object was invalid"
+
 // refusals converts the errors of a strategy, or of the server around it, to
 // findings.
 func refusals(err error, known field.ErrorList) []finding.Finding {
 	var found []finding.Finding
 	for _, e := range known {
+		if len(known) > 1 && strings.HasPrefix(e.Detail, incomplete) {
+			continue // the others say what is wrong
+		}
 		found = append(found, refused(e.Field, scalar(e.BadValue), e.ErrorBody()))
 	}
 	if len(known) > 0 {

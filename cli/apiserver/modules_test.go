@@ -66,7 +66,7 @@ func TestTheDefinitionsOfUshersOwnKindsAreGood(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if refusals, err := v.Define(raw); err != nil || len(refusals) > 0 {
+		if refusals, _, err := v.Define(raw); err != nil || len(refusals) > 0 {
 			t.Errorf("%s: %v %v", kind, refusals, err)
 		}
 		if _, ok := v.custom[kind]; !ok {

@@ -3,6 +3,7 @@ package apiserver
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -130,9 +131,21 @@ var groups = sync.OnceValue(func() map[string]bool {
 	return found
 })
 
-// owned reports whether only the server itself can serve a group: custom groups
-// contain a dot.
-func owned(group string) bool { return groups()[group] || !strings.Contains(group, ".") }
+// owned reports whether only the server itself can serve a kind. Custom groups contain
+// a dot, so another group without one, such as app for apps, is a mistake if the kind
+// is the server's; else the file is that of a tool, such as skaffold.
+func owned(kind schema.GroupVersionKind) bool {
+	return groups()[kind.Group] || !strings.Contains(kind.Group, ".") && builtinNames()[strings.ToLower(kind.Kind)]
+}
+
+// builtinNames are the kinds of the server in lower case.
+var builtinNames = sync.OnceValue(func() map[string]bool {
+	names := map[string]bool{}
+	for gk := range registries() {
+		names[strings.ToLower(gk.Kind)] = true
+	}
+	return names
+})
 
 // passing reports whether the server answers objects of a kind without storing
 // them, such as a TokenReview.
@@ -143,6 +156,12 @@ func passing(kind schema.GroupVersionKind) bool {
 
 // unserved explains why a server does not serve a kind, and what to write.
 func (v *Validator) unserved(kind schema.GroupVersionKind) string {
+	if d, ok := v.definition(kind.GroupKind()); ok {
+		return d.unserved(kind)
+	}
+	if instead, gone := replaced[kind.GroupKind()]; gone {
+		return fmt.Sprintf("%s serves no %s: %s", v.server, kind.Kind, instead)
+	}
 	says := fmt.Sprintf("%s serves no %s in %s", v.server, kind.Kind, kind.GroupVersion())
 	if object := example(kind); object != nil {
 		says += since(object, v.minor, stable(kind.Version))
@@ -154,6 +173,22 @@ func (v *Validator) unserved(kind schema.GroupVersionKind) string {
 		return fmt.Sprintf("%s: did you mean apiVersion: %s and kind: %s?", says, known.GroupVersion(), known.Kind)
 	}
 	return says
+}
+
+// replaced are removed kinds that another feature replaces, and no other kind.
+var replaced = map[schema.GroupKind]string{
+	{Group: "policy", Kind: "PodSecurityPolicy"}:     "1.25 removed it; label namespaces for Pod Security instead, as in pod-security.kubernetes.io/enforce: baseline",
+	{Group: "extensions", Kind: "PodSecurityPolicy"}: "1.16 removed it from extensions; label namespaces for Pod Security instead, as in pod-security.kubernetes.io/enforce: baseline",
+}
+
+// unserved explains that a definition does not serve a version, and what to write.
+func (d definition) unserved(kind schema.GroupVersionKind) string {
+	versions := slices.SortedFunc(maps.Keys(d.versions), func(a, b string) int { return apiversion.CompareKubeAwareVersionStrings(b, a) })
+	says := fmt.Sprintf("the CustomResourceDefinition %s does not serve the version %s", d.crd.Name, kind.Version)
+	if len(versions) == 0 {
+		return says + ", nor any other"
+	}
+	return fmt.Sprintf("%s: write apiVersion: %s/%s", says, kind.Group, versions[0])
 }
 
 // similar finds the kind that was probably meant, in the same group if it has

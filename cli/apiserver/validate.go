@@ -22,13 +22,12 @@ import (
 func (v *Validator) Knows(apiVersion, kind string) bool {
 	gvk := schema.FromAPIVersionAndKind(apiVersion, kind)
 	_, custom := v.definition(gvk.GroupKind())
-	return custom || owned(gvk.Group)
+	return custom || owned(gvk)
 }
 
-// BuiltIn reports whether only the server itself can serve the kinds of a version.
-func BuiltIn(apiVersion string) bool {
-	version, err := schema.ParseGroupVersion(apiVersion)
-	return err == nil && owned(version.Group)
+// BuiltIn reports whether only the server itself can serve a kind.
+func BuiltIn(apiVersion, kind string) bool {
+	return owned(schema.FromAPIVersionAndKind(apiVersion, kind))
 }
 
 // Validate implements verdict.Validator.
@@ -42,7 +41,7 @@ func (v *Validator) Validate(object verdict.Object, old *verdict.Object, f *verd
 		return []finding.Finding{{Rule: ruledocs.ServerWarning, Level: finding.Baseline, Field: "kind", Value: object.Kind,
 			Message: fmt.Sprintf("%s is not checked, because its CustomResourceDefinition is invalid: %v", object.Kind, v.unreadable(kind)),
 			Harm:    "the API server may refuse the object", Fix: "correct the CustomResourceDefinition"}}
-	case !ok && BuiltIn(object.APIVersion) && v.mayServe(kind):
+	case !ok && owned(kind) && v.mayServe(kind):
 		return nil
 	case !ok && v.Knows(object.APIVersion, object.Kind):
 		return []finding.Finding{of(servererrors.UnservedKind, "apiVersion", object.APIVersion, v.unserved(kind))}

@@ -13,6 +13,8 @@ import (
 	"k8s.io/component-base/featuregate"
 	"k8s.io/klog/v2"
 	"k8s.io/kubernetes/pkg/capabilities"
+
+	"github.com/usher-dev/usher/cli/files"
 )
 
 // The supported minor versions of Kubernetes 1.
@@ -24,12 +26,20 @@ const (
 // A Validator finds what the API server of one version refuses and warns of. It
 // is safe for concurrent use.
 type Validator struct {
+	*shared
+	custom map[schema.GroupKind]definition
+	// outer defines the kinds that custom does not; nil for none.
+	outer *Validator
+}
+
+// shared is what a Validator and those within it share.
+type shared struct {
 	minor   int
 	server  server
-	custom  map[schema.GroupKind]definition
 	builtin sync.Map // registries by kind, empty for kinds that are not served
 	unknown unknowns
-	// defined is what Define returns of definitions, judged what Validate finds in them.
+	// defined are the definitions that Define was given, judged what Validate finds in
+	// them.
 	defined map[digest]defined
 	judged  sync.Map // functions that return findings, by digest
 }
@@ -45,7 +55,7 @@ type Options struct {
 // New returns a Validator. The feature gates of Kubernetes' packages are
 // global, so all Validators in a process are for the same server.
 func New(o Options) (*Validator, error) {
-	v := &Validator{minor: Newest, custom: map[schema.GroupKind]definition{}, defined: map[digest]defined{}}
+	v := &Validator{shared: &shared{minor: Newest, defined: map[digest]defined{}}, custom: map[schema.GroupKind]definition{}}
 	if o.Server != nil {
 		v.minor = int(o.Server.Minor())
 		if o.Server.Major() != 1 || v.minor < Oldest {
@@ -57,6 +67,12 @@ func New(o Options) (*Validator, error) {
 		return nil, err
 	}
 	return v, nil
+}
+
+// Within returns a Validator for objects with definitions of their own, which take
+// precedence over those of v.
+func (v *Validator) Within() files.Validator {
+	return &Validator{shared: v.shared, custom: map[schema.GroupKind]definition{}, outer: v}
 }
 
 var emulation sync.Mutex

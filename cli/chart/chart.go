@@ -58,18 +58,12 @@ func Load(files fs.FS, folder string) (*v2.Chart, error) {
 // without its hooks, to which its tests belong. Values replace the chart's own, whose
 // schema they must meet. A chart that reads from the cluster finds it empty.
 func Render(c *v2.Chart, release Release, values map[string]any) ([]Manifest, error) {
-	if err := chartutil.ProcessDependencies(c, values); err != nil {
-		return nil, fmt.Errorf("reading the chart's dependencies: %w", err)
-	}
-	options := common.ReleaseOptions{Name: release.Name, Namespace: release.Namespace, Revision: 1, IsInstall: true}
-	given, err := util.ToRenderValues(c, values, options, common.DefaultCapabilities)
+	files, notes, err := Files(c, release, values, common.DefaultCapabilities)
 	if err != nil {
 		return nil, err
 	}
-	given["Release"].(map[string]any)["Service"] = release.Service
-	files, err := engine.Render(c, given)
-	if err != nil {
-		return nil, fmt.Errorf("rendering the chart: %w", err)
+	if len(notes) > 0 {
+		return nil, fmt.Errorf("reading the schema of the values: %s", strings.Join(notes, "; "))
 	}
 	for name := range files {
 		if path.Base(name) == "NOTES.txt" {
@@ -85,4 +79,27 @@ func Render(c *v2.Chart, release Release, values map[string]any) ([]Manifest, er
 		manifests[i] = Manifest{Source: m.Name, Kind: m.Head.Kind, Text: m.Content}
 	}
 	return manifests, nil
+}
+
+// Files returns the result of each template of a chart, by CHART/templates/FILE. The
+// notes say what was not checked.
+func Files(c *v2.Chart, release Release, values map[string]any, capabilities *common.Capabilities) (files map[string]string, notes []string, err error) {
+	if err := chartutil.ProcessDependencies(c, values); err != nil {
+		return nil, nil, fmt.Errorf("reading the chart's dependencies: %w", err)
+	}
+	options := common.ReleaseOptions{Name: release.Name, Namespace: release.Namespace, Revision: 1, IsInstall: true}
+	// Helm's own validation requests the remote parts of a schema.
+	given, err := util.ToRenderValuesWithSchemaValidation(c, values, options, capabilities, true)
+	if err != nil {
+		return nil, nil, fmt.Errorf("reading the chart's values: %w", err)
+	}
+	if notes, err = validate(c, given["Values"].(common.Values)); err != nil {
+		return nil, notes, err
+	}
+	given["Release"].(map[string]any)["Service"] = release.Service
+	files, err = engine.Render(c, given)
+	if err != nil {
+		return nil, notes, fmt.Errorf("rendering the chart: %w", err)
+	}
+	return files, notes, nil
 }

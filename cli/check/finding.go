@@ -23,17 +23,20 @@ import (
 // judging is a Run in progress.
 type judging struct {
 	*Run
-	workspace *files.Workspace
-	catalog   map[string]ruledocs.Entry
+	workspaces map[string]*files.Workspace // by zone
+	catalog    map[string]ruledocs.Entry
 }
+
+// in returns the facts about a document.
+func (j *judging) in(d *manifest.Document) *files.Workspace { return j.workspaces[d.Zone] }
 
 // add reports a finding, if the user asked for it.
 func (j *judging) add(f *judged, doc *manifest.Document, v *verdict.Verdict, found verdict.Finding) {
 	switch {
-	case found.Reason == reason.TemplateMissing && len(j.workspace.Templates.Names()) == 0:
+	case found.Reason == reason.TemplateMissing && len(j.in(doc).Templates.Names()) == 0:
 		f.missing.templates++
 		return
-	case found.Reason == reason.NetworkMissing && found.Source == verdict.FromInjection && !j.workspace.HasNetworks(doc):
+	case found.Reason == reason.NetworkMissing && found.Source == verdict.FromInjection && !j.in(doc).HasNetworks(doc):
 		f.missing.networks++
 		return
 	case found.Reason == reason.Undecodable && found.Source == verdict.FromInjection && undecodable(v, found.Field):
@@ -58,6 +61,9 @@ func (j *judging) add(f *judged, doc *manifest.Document, v *verdict.Verdict, fou
 		if r.Field == "" {
 			r.Field = askedAt(v, found)
 		}
+	}
+	if doc.Rendered != nil {
+		r.Unit = doc.Unit
 	}
 	r.Line, r.Column = place(doc, found.Finding, r.Field)
 	j.excerpt(doc, &r)
@@ -100,7 +106,7 @@ func place(doc *manifest.Document, f finding.Finding, field string) (line, colum
 	const config = "data." + template.ConfigKey
 	first, indent, ok := doc.Block(config)
 	if !ok || f.Line == 0 || !strings.HasPrefix(field, config) {
-		return doc.Position(field)
+		return located(doc, field)
 	}
 	column = 1
 	if path, inside := strings.CutPrefix(field, config+"."); inside {
@@ -112,6 +118,17 @@ func place(doc *manifest.Document, f finding.Finding, field string) (line, colum
 		_, column = position.New([]byte(text), 1).Of(path)
 	}
 	return first + f.Line - 1, indent + column
+}
+
+// located returns the line and the column of a field: those of the kind, or the first
+// ones, if a rendered document does not tell.
+func located(doc *manifest.Document, field string) (line, column int) {
+	for _, field := range []string{field, "kind"} {
+		if line, column = doc.Position(field); line > 0 {
+			return line, column
+		}
+	}
+	return 1, 1
 }
 
 // askedAt returns the annotation that asked for the template of a finding, or
@@ -183,6 +200,9 @@ func duplicate(d manifest.Duplicate) verdict.Finding {
 
 func (f *judged) sort() {
 	slices.SortStableFunc(f.findings, func(a, b report.Finding) int {
-		return cmp.Or(cmp.Compare(a.Line, b.Line), cmp.Compare(a.Column, b.Column), cmp.Compare(a.Rule, b.Rule))
+		return cmp.Or(
+			cmp.Compare(a.File, b.File), cmp.Compare(a.Line, b.Line), cmp.Compare(a.Column, b.Column), cmp.Compare(a.Rule, b.Rule),
+			cmp.Compare(a.Field, b.Field), cmp.Compare(a.Message, b.Message),
+		)
 	})
 }

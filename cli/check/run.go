@@ -6,14 +6,14 @@ package check
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"path/filepath"
 	"slices"
 
 	"github.com/usher-dev/usher/cli/files"
-	"github.com/usher-dev/usher/cli/inorder"
+	"github.com/usher-dev/usher/cli/input"
 	"github.com/usher-dev/usher/cli/manifest"
 	"github.com/usher-dev/usher/cli/report"
 	"github.com/usher-dev/usher/finding"
@@ -27,8 +27,8 @@ type Run struct {
 	// Report and FailOn, if set, are the levels to report and to fail on, for
 	// every finding and every namespace.
 	Report, FailOn *finding.Level
-	// Skips reports whether to skip a file below a folder; nil skips none.
-	Skips func(file string) bool
+	// Input selects what is read.
+	Input input.Options
 	// Only and Exclude select among the findings by the ids of rules and of other
 	// findings.
 	Only, Exclude []string
@@ -39,107 +39,103 @@ type Run struct {
 	UnknownKinds UnknownKinds
 	// Excerpts adds to the findings the lines of the files around them.
 	Excerpts bool
-	// Progress, if set, is called with the number of files read.
-	Progress func(done, all int)
 	// Found is called with the findings of each file that has some. Its first error
 	// ends the check.
 	Found func([]report.Finding) error
 }
 
-// file is the content of one file.
+// file is the content of a file, or of a rendered unit.
 type file struct {
-	docs []*manifest.Document
+	input.Source
 	// template is true if the file was given as a template: nothing else in it is
 	// judged.
 	template bool
-	errs     []error
 }
 
 // Files judges the objects in files and folders. Found gets the findings, ordered by
 // file and line, however many processors there are; the result has the rest. The
 // errors are about unreadable input, or that of Found.
 func (r *Run) Files(ctx context.Context, paths []string, stdin io.Reader) (*report.Result, []error) {
-	names, errs := manifest.Files(paths)
+	definitions, errs := manifest.Read(r.Definitions, stdin)
+	in, more := input.Read(ctx, paths, stdin, r.Input)
+	errs = append(errs, more...)
+	read := make([]file, 0, len(in.Sources))
+	for _, s := range in.Sources {
+		read = append(read, file{Source: s})
+	}
 	templates, more := manifest.Files(r.Templates)
 	errs = append(errs, more...)
-	names, bundles := r.wanted(names, paths)
-	definitions, more := manifest.Read(r.Definitions, stdin)
-	errs = append(errs, more...)
-	own, named := len(names), setOf(paths)
-	names = append(names, without(templates, names)...)
+	var given []*manifest.Document
+	for _, path := range without(templates, in.Sources) {
+		docs, more := manifest.ReadTolerant(path, stdin)
+		given = append(given, docs...)
+		read = append(read, file{Source: input.Source{Path: path, Docs: docs, Errs: more}, template: true})
+	}
 
-	read := make([]file, 0, len(names))
-	var docs, given []*manifest.Document
-	ended := inorder.Do(ctx, len(names), func(i int) file {
-		return readFile(names[i], stdin, i < own && named[names[i]])
-	}, func(f file) error {
-		if f.template = len(read) >= own; f.template {
-			given = append(given, f.docs...)
-		} else {
-			docs = append(docs, f.docs...)
-		}
-		if read = append(read, f); r.Progress != nil {
-			r.Progress(len(read), len(names))
-		}
-		return nil
-	})
 	options := r.Options
-	options.Definitions = definitions
-	workspace, more := files.Load(docs, given, options)
-	j := &judging{Run: r, workspace: workspace, catalog: map[string]ruledocs.Entry{}}
+	options.Definitions = slices.Concat(definitions, in.Definitions)
+	j := &judging{Run: r, catalog: map[string]ruledocs.Entry{}}
+	more = j.load(read, given, options)
 	for _, e := range ruledocs.Entries() {
 		j.catalog[e.ID] = e
 	}
 	t := newTotals(append(errs, more...))
-	t.result.Summary.Files, t.result.NotEvaluated = len(names), files.NotEvaluated(docs)
-	if ended == nil {
-		ended = j.all(ctx, read, t)
-	}
+	t.result.Summary.Files, t.result.Summary.Rendered = in.Files+len(read)-len(in.Sources), in.Rendered
+	t.result.NotEvaluated, t.result.Unjudged = files.NotEvaluated(documents(read)), in.Unjudged
+	ended := j.all(ctx, read, t)
 	if ctx.Err() != nil {
 		ended = fmt.Errorf("stopped: %w", context.Cause(ctx))
 	}
 	if ended != nil {
 		t.errs = append(t.errs, ended)
 	}
-	t.end(workspace)
-	for _, b := range bundles {
-		t.result.Notes = append(t.result.Notes, b.String())
-	}
+	t.end(j.workspaces, in.Notes)
 	return t.result, t.errs
 }
 
-// wanted returns the files to judge among those found below the paths.
-func (r *Run) wanted(files, paths []string) ([]string, []manifest.Bundle) {
-	if r.Skips != nil {
-		files = slices.DeleteFunc(files, func(file string) bool { return r.Skips(file) && !slices.Contains(paths, file) })
+// load loads the facts: first those that are for all objects, and then, for each folder
+// with tests, those that are for its own.
+func (j *judging) load(read []file, given []*manifest.Document, o files.Options) (errs []error) {
+	zones := map[string][]*manifest.Document{"": nil}
+	for _, f := range read {
+		if f.template {
+			continue
+		}
+		for _, d := range slices.Concat(f.Docs, f.Context) {
+			zones[d.Zone] = append(zones[d.Zone], d)
+		}
 	}
-	return manifest.Unbundled(files, paths)
+	j.workspaces = map[string]*files.Workspace{}
+	for _, zone := range slices.Sorted(maps.Keys(zones)) { // "" is the first
+		if zone != "" {
+			given, o.Definitions = nil, nil
+			if o.Validator != nil {
+				o.Validator = j.workspaces[""].Within()
+			}
+		}
+		workspace, more := files.Load(zones[zone], given, o)
+		j.workspaces[zone] = workspace
+		errs = append(errs, more...)
+	}
+	return errs
 }
 
-// readFile reads a file. named is true if the user named the file itself.
-func readFile(path string, stdin io.Reader, named bool) file {
-	docs, errs := manifest.ReadTolerant(path, stdin)
-	f := file{docs: docs, errs: errs}
-	if named && len(docs) > 0 && len(errs) == 0 && !slices.ContainsFunc(docs, (*manifest.Document).IsObject) {
-		f.errs = append(f.errs, &manifest.Error{File: path, Err: errors.New("is not a Kubernetes object: write apiVersion and kind")})
+// documents are all documents that are judged.
+func documents(read []file) (all []*manifest.Document) {
+	for _, f := range read {
+		if !f.template {
+			all = append(all, f.Docs...)
+		}
 	}
-	return f
+	return all
 }
 
-func setOf(paths []string) map[string]bool {
-	set := make(map[string]bool, len(paths))
-	for _, path := range paths {
-		set[path] = true
-	}
-	return set
-}
-
-// without removes from paths the files that are among others, however they are
+// without removes from paths the files that are among the sources, however they are
 // written.
-func without(paths, others []string) []string {
+func without(paths []string, sources []input.Source) []string {
 	seen := map[string]bool{}
-	for _, path := range others {
-		seen[absolute(path)] = true
+	for _, s := range sources {
+		seen[absolute(s.Path)] = true
 	}
 	return slices.DeleteFunc(paths, func(path string) bool {
 		key := absolute(path)

@@ -27,11 +27,12 @@ func (s server) Validate(o verdict.Object, _ *verdict.Object, _ *verdict.Facts) 
 	s.judge(o.Name)
 	return []finding.Finding{{Rule: "test", Level: finding.Invariant, RefusedByServer: true, Field: "data", Message: "found in " + o.Name}}
 }
-func (server) Complete(verdict.Object) bool             { return true }
-func (server) Define([]byte) ([]finding.Finding, error) { return nil, nil }
-func (server) Knows(string, string) bool                { return true }
-func (server) Note() string                             { return "" }
-func (server) Unjudged() string                         { return "" }
+func (server) Complete(verdict.Object) bool                   { return true }
+func (server) Define([]byte) ([]finding.Finding, bool, error) { return nil, false, nil }
+func (s server) Within() files.Validator                      { return s }
+func (server) Knows(string, string) bool                      { return true }
+func (server) Note() string                                   { return "" }
+func (server) Unjudged() string                               { return "" }
 
 // run is a check of n files in the current folder with a ConfigMap each, by a server.
 func run(t *testing.T, n int, judge func(name string)) *Run {
@@ -97,7 +98,7 @@ func TestFiles_JudgesOnlyAFewFilesAhead(t *testing.T) {
 
 func TestFiles_FileThatCannotBeRead_LeavesTheOthers(t *testing.T) {
 	r := run(t, 3, func(string) {})
-	if err := os.WriteFile("00001.yaml", []byte("a: \x00"), 0o600); err != nil {
+	if err := os.WriteFile("00001.yaml", []byte("apiVersion: v1\nkind: A\n\x00"), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	var got []string

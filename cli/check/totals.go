@@ -3,6 +3,7 @@ package check
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 
 	"github.com/usher-dev/usher/cli/files"
@@ -17,6 +18,7 @@ type totals struct {
 	skipped map[report.Skipped]int
 	missing missing
 	partial int
+	filled  int
 	notes   []string
 }
 
@@ -40,11 +42,13 @@ func (t *totals) add(f *judged) {
 	t.missing.templates += f.missing.templates
 	t.missing.networks += f.missing.networks
 	t.partial += f.partial
+	t.filled += f.filled
 	t.notes = append(t.notes, f.notes...)
+	t.result.Unjudged = append(t.result.Unjudged, f.unjudged...)
 }
 
 // end completes the result.
-func (t *totals) end(workspace *files.Workspace) {
+func (t *totals) end(workspaces map[string]*files.Workspace, notes []string) {
 	r := t.result
 	r.Skipped = make([]report.Skipped, 0, len(t.skipped))
 	for s, n := range t.skipped {
@@ -54,8 +58,15 @@ func (t *totals) end(workspace *files.Workspace) {
 	slices.SortFunc(r.Skipped, func(a, b report.Skipped) int {
 		return cmp.Or(cmp.Compare(a.Reason, b.Reason), cmp.Compare(a.APIVersion, b.APIVersion), cmp.Compare(a.Kind, b.Kind))
 	})
-	r.Notes = slices.Concat(workspace.Notes, t.notes)
-	if left := workspace.Unjudged(); left != "" {
+	for _, zone := range slices.Sorted(maps.Keys(workspaces)) {
+		for _, note := range workspaces[zone].Notes {
+			if !slices.Contains(r.Notes, note) {
+				r.Notes = append(r.Notes, note)
+			}
+		}
+	}
+	r.Notes = slices.Concat(r.Notes, notes, t.notes)
+	if left := workspaces[""].Unjudged(); left != "" {
 		r.Notes = append(r.Notes, left)
 	}
 	if n := t.missing.templates; n > 0 {
@@ -63,6 +74,9 @@ func (t *totals) end(workspace *files.Workspace) {
 	}
 	if n := t.missing.networks; n > 0 {
 		r.Notes = append(r.Notes, fmt.Sprintf("objects that declare Networks, although the files contain none of their namespace: %d; they are checked as written", n))
+	}
+	if t.filled > 0 {
+		r.Notes = append(r.Notes, fmt.Sprintf("required fields of custom resources that they lack, and that the webhook of their operator, which is in the input, may set: %d", t.filled))
 	}
 	if t.partial > 0 {
 		r.Notes = append(r.Notes, fmt.Sprintf("objects whose selectors usher compared with only %d of the workloads that they may select: %d", policies.MaxCompared, t.partial))

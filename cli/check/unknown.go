@@ -31,7 +31,7 @@ const (
 // unknown handles an object of an unknown kind.
 func (j *judging) unknown(f *judged, d *manifest.Document) {
 	why := undefined
-	if j.workspace.Refused(d) {
+	if j.in(d).Refused(d) {
 		why = refused
 	}
 	switch j.UnknownKinds {

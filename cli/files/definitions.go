@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"strings"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
@@ -22,16 +23,21 @@ func (w *Workspace) define(given, docs []*manifest.Document) []error {
 	}
 	var errs []error
 	first := map[string]*manifest.Document{}
+	var variants []string
 	for i, d := range slices.Concat(given, docs) {
 		if d.APIVersion != "apiextensions.k8s.io/v1" || d.Kind != "CustomResourceDefinition" {
 			continue
 		}
-		refusals, err := v.Define(d.JSON)
-		switch before := first[d.Name]; {
-		case err != nil && before != nil:
-			err = fmt.Errorf("%w; the first is in %s:%d", err, before.File, before.Line)
-		case before == nil:
+		refusals, variant, err := v.Define(d.JSON)
+		if first[d.Name] == nil {
 			first[d.Name] = d
+		}
+		if variant {
+			before := first[d.Name]
+			if before.Unit != d.Unit {
+				w.vary(d)
+			}
+			variants = append(variants, fmt.Sprintf("%s in %s:%d (first in %s:%d)", d.Name, d.File, d.Line, before.File, before.Line))
 		}
 		if len(refusals) > 0 {
 			w.refused[definedBy(d)] = true
@@ -43,7 +49,25 @@ func (w *Workspace) define(given, docs []*manifest.Document) []error {
 			errs = append(errs, &manifest.Error{File: d.File, Line: d.Line, Err: err})
 		}
 	}
+	if n := len(variants); n > 0 {
+		const shown = 3
+		list := strings.Join(variants[:min(n, shown)], ", ")
+		if n > shown {
+			list += fmt.Sprintf(" and %d more", n-shown)
+		}
+		w.Notes = append(w.Notes, fmt.Sprintf("CustomResourceDefinitions that differ from an earlier one of their name, and serve only their own chart, kustomization or folder: %d: %s", n, list))
+	}
 	return errs
+}
+
+// vary makes a definition serve its own unit.
+func (w *Workspace) vary(d *manifest.Document) {
+	own := w.variants[d.Unit]
+	if own == nil {
+		own = w.options.Validator.Within()
+		w.variants[d.Unit] = own
+	}
+	_, _, _ = own.Define(d.JSON) // the caller has the refusals; the first of a unit serves
 }
 
 // Unjudged describes what the validator left out of the objects that it judged, ""

@@ -42,8 +42,11 @@ type listing struct {
 	named   atomic.Pointer[map[string][]*entry]
 }
 
-// A listKey is a kind and namespace to list.
-type listKey struct{ kind, namespace string }
+// A listKey is a kind and namespace to list, in a unit or in anyUnit.
+type listKey struct{ unit, kind, namespace string }
+
+// anyUnit stands for all units.
+const anyUnit = "*"
 
 // An entry is a document, decoded on first use.
 type entry struct {
@@ -69,13 +72,12 @@ func newIndex(docs []*manifest.Document, namespace string) index {
 			x.groups[own] = g
 		}
 		g.unjudged.Add(1)
-		for _, in := range []string{own, policies.Everywhere} {
-			at := listKey{d.Kind, in}
+		for _, at := range []listKey{{d.Unit, d.Kind, own}, {d.Unit, d.Kind, policies.Everywhere}, {anyUnit, d.Kind, own}} {
 			l := x.lists[at]
 			if l == nil {
 				l = &listing{}
 				x.lists[at] = l
-				if in == own {
+				if at.namespace == own {
 					g.listings = append(g.listings, l)
 				}
 			}
@@ -126,20 +128,21 @@ func (x index) judged(d *manifest.Document) {
 	}
 }
 
-// lister finds the objects among the files. It reports that it does not see
-// other objects of the cluster.
-func (x index) lister(evaluator *policies.Evaluator) policies.Lister {
-	return listed{x, evaluator}
+// lister finds the objects of a unit, and by their names also those of others. It
+// reports that it does not see other objects of the cluster.
+func (x index) lister(evaluator *policies.Evaluator, unit string) policies.Lister {
+	return listed{x, evaluator, unit}
 }
 
 type listed struct {
 	index
 	evaluator *policies.Evaluator
+	unit      string
 }
 
 // List implements policies.Lister.
 func (l listed) List(kind, namespace string) ([]*policies.Object, string) {
-	at := l.lists[listKey{kind, cmp.Or(namespace, l.namespace)}]
+	at := l.lists[listKey{l.unit, kind, cmp.Or(namespace, l.namespace)}]
 	if at == nil {
 		return nil, unseen
 	}
@@ -154,6 +157,24 @@ func (l listed) readable(in *listing) iter.Seq[*policies.Object] {
 	return func(yield func(*policies.Object) bool) {
 		for _, e := range in.entries {
 			if o := l.decode(e, l.evaluator); readable(o) && !yield(o) {
+				return
+			}
+		}
+	}
+}
+
+// single are the objects of a listing whose names are in one file of the unit. Files with
+// an object of one name are alternatives, which nobody deploys together.
+func (l listed) single(in *listing) iter.Seq[*policies.Object] {
+	file, twice := map[string]string{}, map[string]bool{}
+	for _, e := range in.entries {
+		first, ok := file[e.doc.Name]
+		file[e.doc.Name] = e.doc.File
+		twice[e.doc.Name] = twice[e.doc.Name] || ok && first != e.doc.File
+	}
+	return func(yield func(*policies.Object) bool) {
+		for o := range l.readable(in) {
+			if !twice[o.Meta.Name] && !yield(o) {
 				return
 			}
 		}
@@ -179,20 +200,30 @@ func made[T any](l *listing, part *atomic.Pointer[T], make func() *T) *T {
 
 // Index implements policies.Lister.
 func (l listed) Index(kind, namespace string) (*related.Index, string) {
-	at := l.lists[listKey{kind, cmp.Or(namespace, l.namespace)}]
+	at := l.lists[listKey{l.unit, kind, cmp.Or(namespace, l.namespace)}]
 	if at == nil {
 		return &related.Index{}, unseen
 	}
 	return made(at, &at.index, func() *related.Index {
-		return policies.IndexOf(l.readable(at))
+		return policies.IndexOf(l.single(at))
 	}), unseen
 }
 
-// Find implements policies.Finder.
+// Find implements policies.Finder. An object of another unit is found, too: a name that
+// is somewhere in the files is not missing.
 func (l listed) Find(kind, namespace, name string) (*policies.Object, string) {
-	at := l.lists[listKey{kind, cmp.Or(namespace, l.namespace)}]
+	for _, unit := range []string{l.unit, anyUnit} {
+		if found := l.find(listKey{unit, kind, cmp.Or(namespace, l.namespace)}, name); found != nil {
+			return found, ""
+		}
+	}
+	return nil, unseen
+}
+
+func (l listed) find(key listKey, name string) *policies.Object {
+	at := l.lists[key]
 	if at == nil {
-		return nil, unseen
+		return nil
 	}
 	named := *made(at, &at.named, func() *map[string][]*entry {
 		named := map[string][]*entry{}
@@ -206,10 +237,10 @@ func (l listed) Find(kind, namespace, name string) (*policies.Object, string) {
 	})
 	for _, e := range named[name] {
 		if o := l.decode(e, l.evaluator); readable(o) && o.Meta.Name == name {
-			return o, ""
+			return o
 		}
 	}
-	return nil, unseen
+	return nil
 }
 
 // Get implements policies.Lister.

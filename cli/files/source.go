@@ -35,23 +35,35 @@ func annotationsOf(object []byte) map[string]string {
 	return o.Annotations
 }
 
+// within is the source of the facts about the objects of a unit: those of the unit and,
+// if it does not define a kind or have an object of a name, those of the others.
+type within struct {
+	*Workspace
+	unit string
+}
+
 // Gather implements facts.Source.
-func (w *Workspace) Gather(_ context.Context, r facts.Request) (*verdict.Facts, error) {
+func (w within) Gather(_ context.Context, r facts.Request) (*verdict.Facts, error) {
+	world := w.worlds[w.unit]
+	if world == nil {
+		world = w.world
+	}
 	namespace, steps := r.Object.Namespace, r.Steps
 	if slices.Contains(decision.SystemNamespaces, namespace) || isNamespace(&r.Object) && slices.Contains(decision.SystemNamespaces, r.Object.Name) {
 		steps &= verdict.Validate // usher skips these namespaces, but the API server does not
 	}
-	known := w.world.About(w.labels[namespace], steps)
+	known := world.About(w.labels[namespace], steps)
 	known.NamespaceAnnotations = w.annotations[namespace]
+	known.Levels.Files = true
 	w.override(known)
-	known.Networks, known.Lister = w.networks[namespace], w.objects.lister(w.world.Evaluator)
+	known.Networks, known.Lister = w.networks[namespace], w.objects.lister(w.world.Evaluator, w.unit)
 	_, known.OwnNetworkTaken = known.Networks[r.Object.Name]
 	known.OwnNetworkTaken = known.OwnNetworkTaken && r.Object.Kind == "Deployment"
 	return known, nil
 }
 
 // Renew implements facts.Source: files do not change while usher reads them.
-func (w *Workspace) Renew(context.Context, facts.Request, *verdict.Facts, verdict.Need) (bool, error) {
+func (w within) Renew(context.Context, facts.Request, *verdict.Facts, verdict.Need) (bool, error) {
 	return false, nil
 }
 

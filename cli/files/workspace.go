@@ -55,9 +55,12 @@ type Options struct {
 // A Validator finds what the API server refuses.
 type Validator interface {
 	verdict.Validator
-	// Define adds the kind of a CustomResourceDefinition, and returns why the server
-	// refuses it.
-	Define(definition []byte) ([]finding.Finding, error)
+	// Define adds the kind of a CustomResourceDefinition, or returns why the server
+	// refuses it. variant is true if an earlier definition of the kind, which stays, is
+	// a different one.
+	Define(definition []byte) (refusals []finding.Finding, variant bool, err error)
+	// Within returns a Validator for objects that have definitions of their own.
+	Within() Validator
 	// Knows reports whether it can validate a kind.
 	Knows(apiVersion, kind string) bool
 	// Note describes how the validation differs from the server's, "" if it does
@@ -68,8 +71,7 @@ type Validator interface {
 	Unjudged() string
 }
 
-// A Workspace contains the facts from files. It is a facts.Source, and safe for
-// concurrent use.
+// A Workspace contains the facts from files. It is safe for concurrent use.
 type Workspace struct {
 	// Notes describe assumptions.
 	Notes []string
@@ -78,10 +80,15 @@ type Workspace struct {
 
 	options Options
 	world   *verdict.World
-	labels  map[string]map[string]string // by namespace
+	// variants are the validators of the units whose definitions differ from those that
+	// serve the others, and worlds the worlds with them.
+	variants map[string]Validator
+	worlds   map[string]*verdict.World
+	labels   map[string]map[string]string // by namespace
 	// annotations are those of the namespaces among the files.
 	annotations map[string]map[string]string
 	networks    map[string]map[string]network.State
+	operators   operators
 	objects     index
 	given       map[*manifest.Document]bool
 	refused     map[schema.GroupKind]bool // kinds whose definitions the server refuses
@@ -98,14 +105,14 @@ func Load(docs, given []*manifest.Document, o Options) (*Workspace, []error) {
 	w := &Workspace{
 		options: o, labels: map[string]map[string]string{}, annotations: map[string]map[string]string{},
 		networks: manifest.Networks(docs, o.Namespace), given: map[*manifest.Document]bool{},
-		refused: map[schema.GroupKind]bool{},
+		refused: map[schema.GroupKind]bool{}, variants: map[string]Validator{}, worlds: map[string]*verdict.World{},
 	}
 	for _, d := range given {
 		w.given[d] = true
 	}
 	errs := w.loadTemplates(docs, given)
 	errs = append(errs, w.define(o.Definitions, docs)...)
-	w.objects = newIndex(docs, o.Namespace)
+	w.objects, w.operators = newIndex(docs, o.Namespace), newOperators(docs)
 	own := map[string]map[string]string{}
 	for _, d := range docs {
 		if d.APIVersion == "v1" && d.Kind == "Namespace" {
@@ -127,7 +134,21 @@ func Load(docs, given []*manifest.Document, o Options) (*Workspace, []error) {
 	if o.Validator != nil {
 		w.world.Validator = o.Validator
 	}
+	for unit, own := range w.variants {
+		world := *w.world
+		world.Validator = own
+		w.worlds[unit] = &world
+	}
 	return w, errs
+}
+
+// Within returns a Validator for objects with definitions of their own; nil if the
+// Workspace does not have one.
+func (w *Workspace) Within() Validator {
+	if w.options.Validator == nil {
+		return nil
+	}
+	return w.options.Validator.Within()
 }
 
 // unseen explains why an object may exist that is not among the files.
@@ -145,7 +166,7 @@ func (w *Workspace) Judge(doc, old *manifest.Document) (*verdict.Verdict, error)
 	if old != nil {
 		before = &verdict.Object{APIVersion: old.APIVersion, Kind: old.Kind, Namespace: w.NamespaceOf(doc), Name: old.Name, JSON: old.JSON}
 	}
-	v, err := w.JudgeObject(w.object(doc), before)
+	v, err := facts.Judge(context.Background(), within{w, doc.Unit}, facts.Request{Object: w.object(doc), Old: before, Steps: w.options.Steps})
 	if err != nil {
 		return nil, &manifest.Error{File: doc.File, Line: doc.Line, Err: fmt.Errorf("judging the %s: %w", doc, err)}
 	}
@@ -163,7 +184,7 @@ func (w *Workspace) Judged(doc *manifest.Document) { w.objects.judged(doc) }
 
 // JudgeObject decides about an object in the namespace of a document.
 func (w *Workspace) JudgeObject(object verdict.Object, old *verdict.Object) (*verdict.Verdict, error) {
-	return facts.Judge(context.Background(), w, facts.Request{Object: object, Old: old, Steps: w.options.Steps})
+	return facts.Judge(context.Background(), within{w, ""}, facts.Request{Object: object, Old: old, Steps: w.options.Steps})
 }
 
 func (w *Workspace) object(doc *manifest.Document) verdict.Object {
@@ -205,7 +226,11 @@ func ForTools(doc *manifest.Document) bool {
 
 // Unknown reports whether the document's kind is neither built in nor defined.
 func (w *Workspace) Unknown(doc *manifest.Document) bool {
-	return w.options.Validator == nil || !w.options.Validator.Knows(doc.APIVersion, doc.Kind)
+	v := w.options.Validator
+	if own := w.variants[doc.Unit]; own != nil {
+		v = own
+	}
+	return v == nil || !v.Knows(doc.APIVersion, doc.Kind)
 }
 
 // HasNetworks reports whether the files contain a Network in the namespace of a

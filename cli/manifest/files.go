@@ -2,6 +2,7 @@ package manifest
 
 import (
 	"bytes"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
@@ -9,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"unicode/utf16"
 )
 
 // MaxFileBytes limits the size of a file. The API server refuses objects over 3
@@ -30,7 +32,7 @@ func Read(paths []string, stdin io.Reader) ([]*Document, []error) {
 }
 
 // Files lists the files for the paths: a file itself, and in a folder every
-// .yaml, .yml and .json below it in lexical order. It does not follow symbolic
+// .yaml, .yml and .json and each Kustomization below it in lexical order. It does not follow symbolic
 // links to folders inside a folder, so loops end.
 func Files(paths []string) ([]string, []error) {
 	var files []string
@@ -59,7 +61,7 @@ func Files(paths []string) ([]string, []error) {
 				return nil
 			}
 			if name := entry.Name(); entry.IsDir() {
-				if name == ".git" || name == "node_modules" {
+				if name == ".git" || name == "node_modules" || name == "vendor" && isVendored(p) {
 					return fs.SkipDir
 				}
 			} else if isManifest(name) && !linksToFolder(p, entry) {
@@ -74,7 +76,16 @@ func Files(paths []string) ([]string, []error) {
 	return files, errs
 }
 
+// isVendored reports whether a folder has copies of Go modules.
+func isVendored(folder string) bool {
+	_, err := os.Stat(filepath.Join(folder, "modules.txt"))
+	return err == nil
+}
+
 func isManifest(name string) bool {
+	if name == "Kustomization" {
+		return true
+	}
 	switch strings.ToLower(filepath.Ext(name)) {
 	case ".yaml", ".yml", ".json":
 		return true
@@ -103,7 +114,7 @@ func ReadTolerant(path string, stdin io.Reader) ([]*Document, []error) {
 func readFile(path string, stdin io.Reader, tolerates bool) ([]*Document, []error) {
 	data, again, err := read(path, stdin)
 	if err != nil {
-		return nil, []error{&Error{File: path, Err: cause(err)}}
+		return nil, []error{&Error{File: path, Err: cause(err), Class: classOfUnread(data)}}
 	}
 	docs, errs := parse(path, data, tolerates)
 	for _, d := range docs {
@@ -138,15 +149,48 @@ func read(path string, stdin io.Reader) (data []byte, again bool, err error) {
 		return nil, false, err
 	}
 	if len(data) > MaxFileBytes {
-		return nil, false, fmt.Errorf("larger than %d MiB; split it", MaxFileBytes>>20)
+		return data, false, fmt.Errorf("larger than %d MiB; split it", MaxFileBytes>>20)
+	}
+	if text, ok := decodedUTF16(data); ok {
+		data, again = text, false
 	}
 	if isUTF16(data) {
-		return nil, false, errors.New("UTF-16 text: write it as UTF-8, for example with iconv -f UTF-16 -t UTF-8, or with -Encoding utf8 in PowerShell")
+		return data, false, errors.New("UTF-16 text: write it as UTF-8, for example with iconv -f UTF-16 -t UTF-8, or with -Encoding utf8 in PowerShell")
 	}
 	if bytes.IndexByte(data, 0) >= 0 {
-		return nil, false, errors.New("a binary file, neither YAML nor JSON")
+		return data, false, errors.New("a binary file, neither YAML nor JSON")
 	}
 	return data, again, nil
+}
+
+// classOfUnread returns the class of a file that read refuses.
+func classOfUnread(data []byte) Class {
+	switch {
+	case len(data) == 0: // nothing is known about it
+		return Broken
+	case isUTF16(data):
+		return classOfUTF16(data)
+	}
+	return classOf(data)
+}
+
+// decodedUTF16 returns the UTF-8 of a text that begins with UTF-16's byte order mark,
+// which kubectl reads, too.
+func decodedUTF16(data []byte) ([]byte, bool) {
+	var order binary.ByteOrder = binary.LittleEndian
+	switch {
+	case len(data)%2 != 0:
+		return nil, false
+	case bytes.HasPrefix(data, []byte{0xfe, 0xff}):
+		order = binary.BigEndian
+	case !bytes.HasPrefix(data, []byte{0xff, 0xfe}):
+		return nil, false
+	}
+	units := make([]uint16, 0, len(data)/2)
+	for at := 2; at < len(data); at += 2 {
+		units = append(units, order.Uint16(data[at:]))
+	}
+	return []byte(string(utf16.Decode(units))), true
 }
 
 // isUTF16 reports whether data begins with UTF-16's byte order mark, or with two

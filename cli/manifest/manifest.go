@@ -22,6 +22,13 @@ type Document struct {
 	// them; without APIVersion and Kind it is not a Kubernetes object.
 	APIVersion, Kind, Namespace, Name string
 
+	// Unit is the folder, chart or kustomization whose objects are deployed together, and
+	// Zone the folder with tests that it is in, "" for none.
+	Unit, Zone string
+	// Rendered, if set, converts the places of fields to those in the file that the
+	// document was rendered from.
+	Rendered Placer
+
 	// Duplicates are the fields that occur twice, if they are tolerated.
 	Duplicates []Duplicate
 
@@ -31,9 +38,21 @@ type Document struct {
 	at       *fileText
 }
 
+// A Placer returns the line and column in the source of a rendered document, given a
+// field path, and the line of the field in the rendered text. It returns zeros if it
+// cannot tell.
+type Placer interface {
+	Place(path string, rendered int) (line, column int)
+}
+
 // Position returns the line and column, from 1, of a field path in the file. If
-// the field is absent, it returns those of its nearest parent.
+// the field is absent, it returns those of its nearest parent. They are 0 if the
+// document was rendered from a file that does not have the field.
 func (d *Document) Position(path string) (line, column int) {
+	if d.Rendered != nil {
+		d.at.use(func(s *position.Source) { line, _ = s.Of(d.inFile(path)) })
+		return d.Rendered.Place(path, line)
+	}
 	d.at.use(func(s *position.Source) { line, column = s.Of(d.inFile(path)) })
 	return line, column
 }
@@ -48,6 +67,9 @@ func (d *Document) Block(path string) (line, indent int, ok bool) {
 // Excerpt returns the document's lines around a place in the file, without what
 // may be confidential: see position.Source.
 func (d *Document) Excerpt(line, column int) (e position.Excerpt) {
+	if d.Rendered != nil {
+		return e // its text is not that of the file
+	}
 	d.at.use(func(s *position.Source) { e = s.Excerpt(line, column) })
 	return e
 }
@@ -83,6 +105,8 @@ type Error struct {
 	File string
 	Line int // 0 for the whole file
 	Err  error
+	// Class is what the text is, whatever the error.
+	Class Class
 }
 
 func (e *Error) Error() string {

@@ -18,6 +18,9 @@ import (
 // error.
 func Parse(file string, data []byte) ([]*Document, []error) { return parse(file, data, false) }
 
+// ParseTolerant is Parse for callers that report duplicate fields themselves.
+func ParseTolerant(file string, data []byte) ([]*Document, []error) { return parse(file, data, true) }
+
 // parse parses documents; tolerates allows duplicate fields.
 func parse(file string, data []byte, tolerates bool) ([]*Document, []error) {
 	size := len(data)
@@ -55,10 +58,11 @@ func parseYAML(file string, part part, tolerates bool) ([]*Document, []error) {
 		}
 	}
 	if err != nil {
-		if slashed := slashComments(file, part.line, part.text); len(slashed) > 0 {
-			return nil, slashed
+		errs := slashComments(file, part.line, part.text)
+		if len(errs) == 0 {
+			errs = []error{yamlError(file, part, err)}
 		}
-		return nil, []error{yamlError(file, part, err)}
+		return nil, classified(errs, part.text)
 	}
 	if string(value) == "null" {
 		return nil, nil
@@ -73,6 +77,18 @@ func parseYAML(file string, part part, tolerates bool) ([]*Document, []error) {
 		docs[0].Duplicates = twice
 	}
 	return docs, errs
+}
+
+// classified sets the class of the errors about a text.
+func classified(errs []error, text []byte) []error {
+	class := classOf(text)
+	for _, err := range errs {
+		var e *Error
+		if errors.As(err, &e) {
+			e.Class = class
+		}
+	}
+	return errs
 }
 
 func looksLikeJSON(data []byte) bool {
@@ -105,7 +121,7 @@ func parseJSON(file string, part part, tolerates bool) (docs []*Document, errs [
 			if errors.As(err, &syntax) {
 				end = min(max(end, int(syntax.ByteOffset)), len(data))
 			}
-			return docs, append(errs, &Error{File: file, Line: lineAt(end), Err: fmt.Errorf("JSON: %w", err)}), true
+			return docs, append(errs, &Error{File: file, Line: lineAt(end), Err: fmt.Errorf("JSON: %w", err), Class: classOf(data)}), true
 		}
 		first := lineAt(end - len(value))
 		source := bytes.Clone(value)

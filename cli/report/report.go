@@ -8,6 +8,7 @@ import (
 	"io"
 
 	"github.com/usher-dev/usher/cli/files"
+	"github.com/usher-dev/usher/cli/input"
 	"github.com/usher-dev/usher/finding"
 	"github.com/usher-dev/usher/yaml/position"
 )
@@ -22,6 +23,8 @@ type Result struct {
 	// NotEvaluated are the objects that decide about others in a cluster, and that
 	// usher does not evaluate.
 	NotEvaluated []files.Unevaluated `json:"notEvaluated,omitempty"`
+	// Unjudged are the parts of the input that usher could not render.
+	Unjudged []input.Unjudged `json:"unjudged,omitempty"`
 	// Errors describe the input that could not be read.
 	Errors []string `json:"errors,omitempty"`
 	// Version is the version of usher, which the page names.
@@ -37,6 +40,8 @@ type Finding struct {
 	Kind      string `json:"kind"`
 	Namespace string `json:"namespace"`
 	Name      string `json:"name"`
+	// Unit is the chart or the kustomization that the object was rendered from.
+	Unit string `json:"unit,omitempty"`
 	finding.Finding
 	// Effect is the consequence in the cluster: denies, denies-pods, warns, exempt
 	// or none.
@@ -57,7 +62,9 @@ type Skipped struct {
 
 // A Summary counts findings.
 type Summary struct {
-	Files     int `json:"files"`
+	Files int `json:"files"`
+	// Rendered counts the charts and kustomizations that were rendered.
+	Rendered  int `json:"rendered,omitempty"`
 	Documents int `json:"documents"`
 	Judged    int `json:"judged"`
 	Invariant int `json:"invariant"`

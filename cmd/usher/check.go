@@ -17,12 +17,16 @@ import (
 
 	"github.com/usher-dev/usher/cli/check"
 	"github.com/usher-dev/usher/cli/files"
+	"github.com/usher-dev/usher/cli/input"
+	"github.com/usher-dev/usher/cli/render"
 	"github.com/usher-dev/usher/cli/report"
 	"github.com/usher-dev/usher/cmd/internal/cli"
 	"github.com/usher-dev/usher/config"
 	"github.com/usher-dev/usher/finding"
+	"github.com/usher-dev/usher/policies"
 	"github.com/usher-dev/usher/policies/ruledocs"
 	"github.com/usher-dev/usher/policies/rules"
+	"github.com/usher-dev/usher/suggest"
 	"github.com/usher-dev/usher/verdict"
 )
 
@@ -30,10 +34,12 @@ import (
 type checkFlags struct {
 	output                                      cli.Outputs
 	level, failOn, config, server, unknownKinds string
-	files, rules, exclude, templates, crds      []string
+	files, rules, groups, exclude               []string
+	templates, crds                             []string
 	namespace                                   string
 	namespaceLabels                             map[string]string
-	allowEmpty, clusterCRDs                     bool
+	values, set                                 []string
+	allowEmpty, clusterCRDs, strictInput        bool
 	connection                                  cli.Connection
 }
 
@@ -77,7 +83,8 @@ of --fail-on or more severe, 2 if input cannot be read, else 0.`,
 				return err
 			}
 			bar, out := newProgress(s), newFindings(s, flags.output)
-			run.Progress = bar.show
+			defer run.Input.Renderer.Close()
+			run.Input.Progress = bar.show
 			run.Found = func(found []report.Finding) error {
 				bar.clear()
 				return out.add(found)
@@ -95,10 +102,11 @@ of --fail-on or more severe, 2 if input cannot be read, else 0.`,
 				return out.end(w, format, result)
 			})
 			summarise(s, result)
+			strict := flags.strictInput || run.Options.Configuration.Input.Strict
 			if unwritten != nil {
 				errs = append(errs, unwritten)
 			}
-			if len(errs) == 0 && result.Summary.Judged == 0 && out.n == 0 && !flags.allowEmpty {
+			if len(errs) == 0 && result.Summary.Judged == 0 && len(result.Unjudged) == 0 && out.n == 0 && !flags.allowEmpty {
 				if result.Summary.Documents == 0 {
 					errs = append(errs, withoutObjects(paths))
 				}
@@ -107,7 +115,7 @@ of --fail-on or more severe, 2 if input cannot be read, else 0.`,
 			if len(errs) > 0 {
 				return cli.Exit(cli.Usage, errors.Join(errs...))
 			}
-			if out.fails {
+			if out.fails || strict && len(result.Unjudged) > 0 {
 				return cli.Exit(cli.Failed, nil)
 			}
 			return nil
@@ -133,15 +141,20 @@ of --fail-on or more severe, 2 if input cannot be read, else 0.`,
 	f.BoolVar(&flags.clusterCRDs, "cluster-crds", false, "also use the CustomResourceDefinitions of a cluster")
 	flags.connection.RegisterUser(cmd)
 	cli.AllowEmpty(cmd, &flags.allowEmpty)
+	f.BoolVar(&flags.strictInput, "strict-input", false, "exit 1 if a chart, a kustomization or a template is not judged")
+	f.StringArrayVar(&flags.values, "values", nil, "file with values of the chart, if the input has one chart (repeatable)")
+	f.StringArrayVar(&flags.set, "set", nil, "value of the chart, if the input has one chart, as in replicas=3 (repeatable)")
 	f.StringVarP(&flags.namespace, cli.NamespaceFlag, "n", "default", "namespace of objects without one")
 	cli.NamespaceLabels(cmd, &flags.namespaceLabels)
 	f.StringSliceVar(&flags.rules, "rule", nil, "check only this rule (repeatable)")
+	f.StringSliceVar(&flags.groups, "group", nil, "also check this group of rules: "+suggest.List(policies.Groups(), "or")+" (repeatable)")
 	f.StringSliceVar(&flags.exclude, "exclude", nil, "skip this rule (repeatable)")
 	cli.Configuration(cmd, &flags.config)
 	cli.KubernetesVersion(cmd, &flags.server, "the configuration's, or the newest known")
 	cli.Complete(cmd, cli.Manifests, "crds")
 	cli.Complete(cmd, flags.connection.CompleteNamespaces, cli.NamespaceFlag)
 	cli.Complete(cmd, completeRules, "rule", "exclude")
+	cli.Complete(cmd, cobra.FixedCompletions(policies.Groups(), cobra.ShellCompDirectiveNoFileComp), "group")
 	cli.WithoutSelection(cmd)
 	return cmd
 }
@@ -177,15 +190,30 @@ func (f *checkFlags) run(ctx context.Context) (*check.Run, error) {
 	errs = append(errs, err)
 	run.FailOn, err = level(f.failOn)
 	errs = append(errs, err)
+	for _, group := range f.groups {
+		if !slices.Contains(policies.Groups(), group) {
+			errs = append(errs, fmt.Errorf("--group is %q; %s", group, suggest.Instead(group, policies.Groups())))
+		}
+	}
 	for _, id := range slices.Concat(f.rules, f.exclude) {
 		if _, err := ruledocs.Find(id); err != nil {
 			errs = append(errs, err)
 		}
 	}
-	run.Skips, err = skips(c, folder)
+	run.Input.Skips, err = skips(c, folder)
 	if err := errors.Join(append(errs, err)...); err != nil {
 		return nil, err
 	}
+	if run.Input.Charts, err = chartValues(c, folder); err != nil {
+		return nil, err
+	}
+	if len(f.values)+len(f.set) > 0 {
+		if run.Input.Given, err = mergedValues(f.values, f.set); err != nil {
+			return nil, err
+		}
+	}
+	run.Input.Renderer, run.Input.Namespace = &render.Renderer{}, f.namespace
+	run.Input.KubernetesVersion = kubernetesVersion(o.Server)
 	server, err := newServer(o.Server, c)
 	if err != nil {
 		return nil, err
@@ -205,6 +233,7 @@ func (f *checkFlags) run(ctx context.Context) (*check.Run, error) {
 	only, _ := ruledocs.Split(f.rules)
 	exclude, _ := ruledocs.Split(f.exclude)
 	o.Rules.Only, o.Rules.Exclude = only, append(slices.Clone(o.Rules.Exclude), exclude...)
+	o.Rules.Groups = slices.Concat(o.Rules.Groups, f.groups)
 	o.Warn, o.Enforce = run.Report, run.FailOn
 	_, err = rules.New(o.Rules)
 	return run, err
@@ -246,6 +275,11 @@ func summarise(s streams, r *report.Result) {
 	for _, note := range r.Notes {
 		fmt.Fprintln(s.err, note)
 	}
+	for _, unit := range r.Unjudged {
+		if unit.Command != "" {
+			fmt.Fprintf(s.err, "%s %s is not judged: %s; to see more, run %s\n", unit.Kind, unit.Path, unit.Reason, unit.Command)
+		}
+	}
 	for _, skipped := range r.Skipped {
 		what := strings.TrimSpace(skipped.APIVersion + " " + skipped.Kind)
 		if what != "" {
@@ -253,6 +287,44 @@ func summarise(s streams, r *report.Result) {
 		}
 		fmt.Fprintf(s.err, "%d skipped: %s%s\n", skipped.Count, what, skipped.Reason)
 	}
+	if len(r.Unjudged) > 0 {
+		fmt.Fprintln(s.err, unjudged(r.Unjudged))
+	}
+}
+
+// unjudged is the line that ends the output, if a part of the input was not judged. It
+// names files, of which there may be many.
+func unjudged(all []input.Unjudged) string {
+	const named = 5
+	files := map[string][]string{}
+	for _, unit := range all {
+		if unit.Command == "" {
+			files[unit.Kind] = append(files[unit.Kind], unit.Path)
+		}
+	}
+	says := "1 unit not judged"
+	if len(all) != 1 {
+		says = fmt.Sprintf("%d units not judged", len(all))
+	}
+	for _, kind := range []struct{ name, one, many string }{
+		{"template", "file is a template that a tool has to render", "files are templates that a tool has to render"},
+		{"patch", "file looks like a patch", "files look like patches"},
+	} {
+		paths := files[kind.name]
+		n := len(paths)
+		switch n {
+		case 0:
+			continue
+		case 1:
+			says += fmt.Sprintf("; %d %s: %s", n, kind.one, paths[0])
+		default:
+			says += fmt.Sprintf("; %d %s: %s", n, kind.many, strings.Join(paths[:min(n, named)], ", "))
+		}
+		if n > named {
+			says += fmt.Sprintf(" and %d more", n-named)
+		}
+	}
+	return says
 }
 
 func colourful(s streams) bool { return os.Getenv("NO_COLOR") == "" && terminal(s.out) }

@@ -52,7 +52,7 @@ just: values
 }
 
 func TestCheckAsHTML(t *testing.T) {
-	files := map[string]string{"broken.yaml": "a: ["}
+	files := map[string]string{"broken.yaml": "apiVersion: v1\nkind: ["}
 	for path, text := range troubled {
 		files[path] = text
 	}
@@ -71,10 +71,10 @@ func TestCheckAsHTML(t *testing.T) {
 		facets[facet.attribute("data-facet")] = facet.words("a")
 	}
 	want := map[string][]string{
-		"level": {"invariant 1", "strict 3", "exempt 1"},
-		"rule":  {"job-restart-policy 1", "sa-default 2", "job-no-deadline 1", "job-ttl 1"},
-		"ns":    {"shop 4", "web 1"},
-		"unit":  {"shop 4", "web 1"},
+		"level": {"invariant 1", "strict 5", "exempt 1"},
+		"rule":  {"job-restart-policy 1", "pod-no-memory-request 2", "sa-default 2", "job-no-deadline 1", "job-ttl 1"},
+		"ns":    {"shop 5", "web 2"},
+		"unit":  {"shop 5", "web 2"},
 	}
 	if diff := cmp.Diff(want, facets); diff != "" {
 		t.Errorf("facets (-want +got):\n%s", diff)
@@ -94,7 +94,7 @@ func TestCheckAsHTML(t *testing.T) {
 	}
 	all := page.text()
 	for _, want := range []string{
-		"The check is incomplete", "broken.yaml:1: YAML", "1 skipped: not a Kubernetes object", "Exempt: it needs the token",
+		"The check is incomplete", "broken.yaml:2: YAML", "1 skipped: not a Kubernetes object", "Exempt: it needs the token",
 		"the API server refuses the object: a Job whose pods are always restarted would never complete", "write restartPolicy: Never",
 	} {
 		if !strings.Contains(all, want) {
@@ -154,7 +154,7 @@ spec:
 				file = text + ".yaml"
 			}
 			folder(t, map[string]string{file: manifest})
-			_, out, _ := invoke("", "check", "--level", "strict", "--unknown-kinds", "fail", "-o", "html", ".")
+			_, out, _ := invoke("", "check", "--level", "strict", "--unknown-kinds", "fail", "-o", "html", "./"+file)
 			page := parsed(t, out)
 			if len(page.all("[data-item]")) < 3 {
 				t.Errorf("findings: %s", page.text())

@@ -41,12 +41,12 @@ spec:
     metadata: {annotations: {inject.usher.dev/logs: "true"}}
     spec:
       restartPolicy: Never
-      containers: [{name: a, image: a}]
+      containers: [{name: a, image: 'a:1'}]
 `
 	soundPod = `apiVersion: v1
 kind: Pod
 metadata: {name: web}
-spec: {containers: [{name: web, image: a}]}
+spec: {containers: [{name: web, image: 'a:1'}]}
 `
 	asking = `apiVersion: v1
 kind: Pod
@@ -55,9 +55,9 @@ metadata:
   annotations: {initializer.kubernetes.io/envoy: "true"}
 spec:
   initContainers:
-  - {name: setup, image: a, env: [{name: a=b}]}
+  - {name: setup, image: 'a:1', env: [{name: a=b}]}
   containers:
-  - {name: web, image: a}
+  - {name: web, image: 'a:1'}
 `
 )
 
@@ -70,7 +70,7 @@ spec:
   selector: {matchLabels: {` + label + `}}
   template:
     metadata: {labels: {` + label + `}, annotations: {inject.usher.dev/logs: "true"}}
-    spec: {containers: [{name: web, image: a}]}
+    spec: {containers: [{name: web, image: 'a:1'}]}
 `
 }
 
@@ -108,7 +108,7 @@ func TestWorkloadsAreJudgedAsInjected(t *testing.T) {
 			args:  []string{"-t", "t", "--rule", "container-probes,container-env", "pod.yaml"},
 			want: []string{
 				"pod.yaml:7:3 container-probes spec.initContainers: livenessProbe.failureThreshold: Invalid value: -1: must be greater than or equal to 0 (container envoy, added by the template envoy)",
-				`pod.yaml:8:36 container-env spec.initContainers[0].env[0].name: spec.initContainers[0].env[0].name: Invalid value: "a=b": a valid environment variable name must consist only of printable ASCII characters other than '='`,
+				`pod.yaml:8:40 container-env spec.initContainers[0].env[0].name: spec.initContainers[0].env[0].name: Invalid value: "a=b": a valid environment variable name must consist only of printable ASCII characters other than '='`,
 			},
 			status: cli.Failed,
 		},
@@ -119,7 +119,7 @@ func TestWorkloadsAreJudgedAsInjected(t *testing.T) {
 			status: cli.Failed,
 		},
 		"what injection brings about in the user's own is said to be so": {
-			files: map[string]string{"job.yaml": strings.NewReplacer("      restartPolicy: Never\n", "", "image: a", "image: vector").Replace(jobAsking), "t.yaml": plainTemplate},
+			files: map[string]string{"job.yaml": strings.NewReplacer("      restartPolicy: Never\n", "", "image: 'a:1'", "image: vector:1").Replace(jobAsking), "t.yaml": plainTemplate},
 			args:  []string{"-t", "t.yaml", "--rule", "job-plain-sidecar", "job.yaml"},
 			want: []string{"job.yaml:8:20 job-plain-sidecar spec.template.spec.containers[0]: container a runs vector, which does not end, so the Job never completes: " +
 				"move it to initContainers with restartPolicy: Always (after the injection of logs)"},

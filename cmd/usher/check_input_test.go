@@ -27,6 +27,8 @@ func TestBadInputIsNamedAndTheGoodIsJudged(t *testing.T) {
 		text string             // the content of bad.yaml
 		make func(t *testing.T) // or a function that creates bad.yaml, or something in its place
 		want string             // expected standard error
+		// other is true for what does not claim to be an object: usher counts it.
+		other bool
 	}{
 		"a file of 50 MB": {
 			make: func(t *testing.T) {
@@ -37,15 +39,21 @@ func TestBadInputIsNamedAndTheGoodIsJudged(t *testing.T) {
 					t.Fatal(err)
 				}
 			},
-			want: "bad.yaml: larger than 16 MiB; split it",
+			other: true,
 		},
-		"an alias bomb":               {text: aliasBomb(), want: "bad.yaml:1: YAML: document contains excessive aliasing"},
-		"a binary file":               {text: "\x7fELF\x00\x01", want: "bad.yaml: a binary file, neither YAML nor JSON"},
-		"nothing but an open bracket": {text: "[", want: "bad.yaml:1: YAML: a list or mapping is not complete: write a value, and close each [ and {"},
-		"a hundred thousand brackets": {text: strings.Repeat("[", 100_000), want: "bad.yaml:1: YAML: exceeded max depth of 10000"},
+		"a manifest of 17 MB":         {text: "apiVersion: v1\nkind: ConfigMap\n" + strings.Repeat("#\n", 17<<19), want: "bad.yaml: larger than 16 MiB; split it"},
+		"a manifest that is binary":   {text: "apiVersion: v1\nkind: Secret\n\x00", want: "bad.yaml: a binary file, neither YAML nor JSON"},
+		"a manifest in UTF-16":        {text: inUTF16("apiVersion: v1\nkind: Secret\n")[2:], want: "bad.yaml: UTF-16 text: write it as UTF-8, for example with iconv -f UTF-16 -t UTF-8, or with -Encoding utf8 in PowerShell"},
+		"a manifest with a bracket":   {text: "apiVersion: v1\nkind: [", want: "bad.yaml:2: YAML: a list or mapping is not complete: write a value, and close each [ and {"},
+		"JSON with comments":          {text: "// settings\n{\"a\": 1, // one\n}", other: true},
+		"UTF-16 without an object":    {text: inUTF16("settings: 1\n"), other: true},
+		"an alias bomb":               {text: aliasBomb(), other: true},
+		"a binary file":               {text: "\x7fELF\x00\x01", other: true},
+		"nothing but an open bracket": {text: "[", other: true},
+		"a hundred thousand brackets": {text: strings.Repeat("[", 100_000), other: true},
 		"a link to nowhere":           {make: link("nowhere", "bad.yaml"), want: "bad.yaml: no such file or directory"},
 		"a link to itself":            {make: link("bad.yaml", "bad.yaml"), want: "bad.yaml: too many levels of symbolic links"},
-		"bytes that are not text":     {text: "kind: \xff\xfe\n", want: "bad.yaml:1: YAML: this is not a text in UTF-8: write YAML or JSON"},
+		"bytes that are not text":     {text: "kind: \xff\xfe\n", other: true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			files := map[string]string{"good.yaml": brokenJob}
@@ -58,8 +66,12 @@ func TestBadInputIsNamedAndTheGoodIsJudged(t *testing.T) {
 			}
 			start := time.Now()
 			status, out, errs := command("", "check", ".")
-			if status != cli.Usage || !strings.Contains(errs, c.want+"\n") {
-				t.Errorf("status %d, want standard error to say %q\n%s", status, c.want, errs)
+			want := cli.Usage
+			if c.other {
+				want, c.want = cli.Failed, "1 skipped: not a Kubernetes object"
+			}
+			if status != want || !strings.Contains(errs, c.want+"\n") {
+				t.Errorf("status %d, want %d and standard error to say %q\n%s", status, want, c.want, errs)
 			}
 			if !strings.HasPrefix(out, "good.yaml:7:7: invariant") {
 				t.Errorf("the good file was not judged: %s", out)
@@ -68,6 +80,24 @@ func TestBadInputIsNamedAndTheGoodIsJudged(t *testing.T) {
 				t.Errorf("took %s", took)
 			}
 		})
+	}
+}
+
+// inUTF16 encodes ASCII text, with a byte order mark.
+func inUTF16(text string) string {
+	encoded := "\xff\xfe"
+	for _, b := range []byte(text) {
+		encoded += string([]byte{b, 0})
+	}
+	return encoded
+}
+
+// TestCheck_UTF16 judges what kubectl reads, too.
+func TestCheck_UTF16(t *testing.T) {
+	folder(t, map[string]string{"job.yaml": inUTF16(brokenJob)})
+	status, out, errs := command("", "check", "job.yaml")
+	if status != cli.Failed || !strings.HasPrefix(out, "job.yaml:7:7: invariant") {
+		t.Errorf("status %d\n%s%s", status, out, errs)
 	}
 }
 
@@ -186,7 +216,7 @@ spec:
   completionMode: Indexed
   parallelism: 2
   successPolicy: {rules: [{succeededIndexes: "0-1"}]}
-  template: {spec: {restartPolicy: Never, containers: [{name: a, image: a}]}}
+  template: {spec: {restartPolicy: Never, containers: [{name: a, image: 'a:1'}]}}
 `
 
 func TestBadObjectsAreNamedAndTheGoodAreJudged(t *testing.T) {
@@ -234,9 +264,9 @@ func TestBadObjectsAreNamedAndTheGoodAreJudged(t *testing.T) {
 			out:  "bad.yaml:36:8: invariant: Invalid value: \"string\": spec.size in body must be of type integer: \"string\" (refused-by-server)\n",
 		},
 		"a definition that is there twice, in two ways": {
-			text: thingDefinition("integer") + "---\n" + thingDefinition("string") + "---\n" + strings.Replace(thing, "size: 1", "size: a", 1), status: cli.Usage,
+			text: thingDefinition("integer") + "---\n" + thingDefinition("string") + "---\n" + strings.Replace(thing, "size: 1", "size: a", 1),
 			out:  "bad.yaml:36:8: invariant: Invalid value: \"string\": spec.size in body must be of type integer: \"string\" (refused-by-server)\n",
-			errs: "bad.yaml:16: Thing.example.com is defined twice and differently: remove one definition; the first is in bad.yaml:1\n",
+			errs: "CustomResourceDefinitions that differ from an earlier one of their name, and serve only their own chart, kustomization or folder: 1: things.example.com in bad.yaml:16 (first in bad.yaml:1)\n",
 		},
 		"an object that makes the server panic": {
 			text: "# endless\n" + endlessJob,

@@ -9,7 +9,7 @@ import (
 
 func TestCheckJudgesWhatPodsDeclare(t *testing.T) {
 	const deployment = `{apiVersion: apps/v1, kind: Deployment, metadata: {name: web}, spec: {selector: {matchLabels: {a: b}},
-  template: {metadata: {labels: {a: b}, annotations: {samplecrd.k8s.io/network: net}}, spec: {containers: [{name: app, image: a}]}}}}`
+  template: {metadata: {labels: {a: b}, annotations: {samplecrd.k8s.io/network: net}}, spec: {containers: [{name: app, image: 'a:1'}]}}}}`
 	tests := map[string]struct {
 		stdin   string
 		status  int

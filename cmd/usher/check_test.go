@@ -22,19 +22,19 @@ spec:
   template:
     spec:
       restartPolicy: Always
-      containers: [{name: a, image: a}]
+      containers: [{name: a, image: 'a:1'}]
 `
 	soundJob = `apiVersion: batch/v1
 kind: Job
 metadata: {name: sound}
-spec: {template: {spec: {restartPolicy: Never, containers: [{name: a, image: a}]}}}
+spec: {template: {spec: {restartPolicy: Never, containers: [{name: a, image: 'a:1'}]}}}
 `
 	zeroWork = `apiVersion: batch/v1
 kind: Job
 metadata:
   name: idle
   annotations: {policy.usher.dev/exempt: job-zero-work, policy.usher.dev/exempt-reason: it is a template}
-spec: {completions: 0, template: {spec: {restartPolicy: Never, containers: [{name: a, image: a}]}}}
+spec: {completions: 0, template: {spec: {restartPolicy: Never, containers: [{name: a, image: 'a:1'}]}}}
 `
 )
 
@@ -106,9 +106,9 @@ func TestCheckExitStatuses(t *testing.T) {
 }
 
 func TestOneBadDocumentDoesNotHideTheOthers(t *testing.T) {
-	folder(t, map[string]string{"a.yaml": "a: [\n---\n" + brokenJob, "notes.yaml": "just: notes\n"})
+	folder(t, map[string]string{"a.yaml": "apiVersion: v1\nkind: [\n---\n" + brokenJob, "notes.yaml": "just: notes\n"})
 	status, out, errs := command("", "check", ".")
-	if status != cli.Usage || !strings.Contains(out, "a.yaml:9:7: invariant") || !strings.Contains(errs, "a.yaml:") || !strings.Contains(errs, "not a Kubernetes object") {
+	if status != cli.Usage || !strings.Contains(out, "a.yaml:10:7: invariant") || !strings.Contains(errs, "a.yaml:") || !strings.Contains(errs, "not a Kubernetes object") {
 		t.Errorf("status %d\n%s%s", status, out, errs)
 	}
 }

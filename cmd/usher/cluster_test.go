@@ -16,6 +16,7 @@ import (
 	"k8s.io/client-go/kubernetes"
 	ctrl "sigs.k8s.io/controller-runtime"
 
+	"github.com/usher-dev/usher/cli/render"
 	"github.com/usher-dev/usher/test/controlplane"
 	"github.com/usher-dev/usher/test/controlplane/usherwebhook"
 )
@@ -37,7 +38,7 @@ var shared struct {
 }
 
 func TestMain(m *testing.M) {
-	if os.Getenv(asUsher) != "" {
+	if os.Getenv(asUsher) != "" || len(os.Args) == 2 && os.Args[1] == render.WorkerCommand {
 		main()
 	}
 	ctrl.SetLogger(logr.Discard())
@@ -167,6 +168,6 @@ spec:
   selector: {matchLabels: {app: NAME}}
   template:
     metadata: {labels: {app: NAME}, annotations: {inject.usher.dev/side: "true"}}
-    spec: {containers: [{name: app, image: app}]}
+    spec: {containers: [{name: app, image: 'app:1'}]}
 `)
 }

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"slices"
 	"strings"
 
@@ -111,10 +112,16 @@ func (o *diffOptions) run(ctx context.Context, s streams, args []string) error {
 		if err != nil {
 			return err
 		}
-		report.errs, report.NotEvaluated = new.unread, files.NotEvaluated(new.docs)
+		report.errs, report.NotEvaluated = slices.Concat(new.unread, onOneSide(new, diffInput{})), files.NotEvaluated(new.docs)
 		diffLive(ctx, report, cluster, new.docs, o)
 	} else {
 		old, new := o.read(ctx, s, args[:1]), o.read(ctx, s, append(args[1:], o.files...))
+		old.unread, new.unread = append(old.unread, onOneSide(old, new)...), append(new.unread, onOneSide(new, old)...)
+		for _, path := range slices.Sorted(maps.Keys(new.unjudged)) {
+			if _, both := old.unjudged[path]; both {
+				fmt.Fprintf(s.err, "%s %s is not compared, because it cannot be rendered: %s\n", new.unjudged[path].Kind, new.unjudged[path].Path, new.unjudged[path].Reason)
+			}
+		}
 		report.errs, report.NotEvaluated = slices.Concat(old.unread, new.unread), files.NotEvaluated(new.docs)
 		if workspace, _, err := o.workspace(new.docs, o.server, nil); err != nil {
 			report.errs = append(report.errs, err)

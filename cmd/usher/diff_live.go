@@ -116,7 +116,7 @@ func (l *liveObjects) define(ctx context.Context, server *apiserver.Validator, d
 	seen := map[schema.GroupKind]bool{}
 	for _, d := range docs {
 		kind := schema.FromAPIVersionAndKind(d.APIVersion, d.Kind)
-		if !d.IsObject() || apiserver.BuiltIn(d.APIVersion) || seen[kind.GroupKind()] {
+		if !d.IsObject() || apiserver.BuiltIn(d.APIVersion, d.Kind) || seen[kind.GroupKind()] {
 			continue
 		}
 		seen[kind.GroupKind()] = true

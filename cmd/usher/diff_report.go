@@ -196,7 +196,11 @@ func identity(d *manifest.Document) string {
 	if !grouped {
 		group = ""
 	}
-	return strings.Join([]string{group, d.Kind, d.Namespace, d.Name}, "/")
+	id := strings.Join([]string{group, d.Kind, d.Namespace, d.Name}, "/")
+	if d.Rendered != nil { // overlays may have objects of one name
+		id = d.Unit + ": " + id
+	}
+	return id
 }
 
 // objects skips documents that are not Kubernetes objects, and counts them.

@@ -26,7 +26,7 @@ func TestTrouble_MessagesSayWhatToDo(t *testing.T) {
 		return path
 	}
 	var wide []byte
-	for _, unit := range append([]uint16{0xfeff}, utf16.Encode([]rune(soundJob))...) {
+	for _, unit := range utf16.Encode([]rune(soundJob)) {
 		wide = append(wide, byte(unit), byte(unit>>8))
 	}
 	tab := write("tab.yaml", "apiVersion: v1\nkind: Pod\nmetadata:\n\tname: a\n")
@@ -56,7 +56,7 @@ func TestTrouble_MessagesSayWhatToDo(t *testing.T) {
 			commands: []string{"check " + tab, "inject " + tab, "diff " + good + " " + tab, "explain -f " + tab, "migrate " + tab},
 			want:     []string{tab + ":4: YAML: a tab indents this line: write spaces"},
 		},
-		"UTF-16, as PowerShell writes it": {
+		"UTF-16 without a byte order mark": {
 			commands: []string{"check " + unicode, "inject " + unicode, "diff " + good + " " + unicode, "explain -f " + unicode, "migrate " + unicode},
 			want:     []string{unicode + ": UTF-16 text: write it as UTF-8, for example with iconv -f UTF-16 -t UTF-8"},
 		},

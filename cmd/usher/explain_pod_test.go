@@ -75,7 +75,7 @@ spec:
   selector: {matchLabels: {app: %[1]s}}
   template:
     metadata: {labels: {app: %[1]s%[4]s}, annotations: {%[3]s}}
-    spec: {containers: [{name: app, image: app}]}
+    spec: {containers: [{name: app, image: 'app:1'}]}
 `, name, own, annotations, labels)
 }
 
@@ -87,7 +87,7 @@ func TestExplain_TellsWhatIsFromWhatWouldBe(t *testing.T) {
 	c.apply(t, "usher-system", templateManifest("side:1"))
 
 	t.Run("a pod that was annotated after it was created", func(t *testing.T) {
-		c.apply(t, ns, "{apiVersion: v1, kind: Pod, metadata: {name: late}, spec: {containers: [{name: app, image: app}]}}")
+		c.apply(t, ns, "{apiVersion: v1, kind: Pod, metadata: {name: late}, spec: {containers: [{name: app, image: 'app:1'}]}}")
 		c.kubectl(t, "annotate", "-n", ns, "pod", "late", "inject.usher.dev/side=true")
 		got := c.explained(t, c.kubeconfig, "pod", "late", "-n", ns)
 		const now = "  was created without side, which annotation inject.usher.dev/side asks for"
@@ -103,7 +103,7 @@ func TestExplain_TellsWhatIsFromWhatWouldBe(t *testing.T) {
 	})
 
 	t.Run("a pod that did not ask", func(t *testing.T) {
-		c.apply(t, ns, "{apiVersion: v1, kind: Pod, metadata: {name: silent}, spec: {containers: [{name: app, image: app}]}}")
+		c.apply(t, ns, "{apiVersion: v1, kind: Pod, metadata: {name: silent}, spec: {containers: [{name: app, image: 'app:1'}]}}")
 		got := c.explained(t, c.kubeconfig, "pod", "silent", "-n", ns)
 		want := sections{
 			now: "  has no sidecar from usher",
@@ -128,7 +128,7 @@ func TestExplain_TellsWhatIsFromWhatWouldBe(t *testing.T) {
 		}
 	})
 
-	c.apply(t, ns, `{apiVersion: v1, kind: Pod, metadata: {name: bare, annotations: {inject.usher.dev/side: "true"}}, spec: {containers: [{name: app, image: app}]}}`)
+	c.apply(t, ns, `{apiVersion: v1, kind: Pod, metadata: {name: bare, annotations: {inject.usher.dev/side: "true"}}, spec: {containers: [{name: app, image: 'app:1'}]}}`)
 	t.Run("a pod whose template changed since", func(t *testing.T) {
 		c.apply(t, "usher-system", templateManifest("side:2"))
 		pod := c.pod(t, ns, "carried")
@@ -457,7 +457,7 @@ func TestExplainOffline(t *testing.T) {
 	if status != 0 || !strings.Contains(stdout, "gets envoy, version sha256:") || !strings.Contains(stdout, "not read: the pod is in a file") {
 		t.Errorf("exit status %d:\n%s", status, stdout)
 	}
-	denied := writeFile(t, "denied.yaml", "{apiVersion: v1, kind: Pod, metadata: {name: denied, annotations: {inject.usher.dev/envoy: maybe}}, spec: {containers: [{name: app, image: app}]}}")
+	denied := writeFile(t, "denied.yaml", "{apiVersion: v1, kind: Pod, metadata: {name: denied, annotations: {inject.usher.dev/envoy: maybe}}, spec: {containers: [{name: app, image: 'app:1'}]}}")
 	status, stdout, stderr := usher(t, "", "explain", "pod", "-f", denied, "-t", seedTemplate)
 	if status != cli.Failed || strings.Count(stdout, `is "maybe"`) != 1 || stderr != "" {
 		t.Errorf("exit status %d:\n%s%s", status, stdout, stderr)
@@ -489,7 +489,7 @@ data:
     labels: {example.com/owner: "${param.owner}"}
     containers: [{name: owned, image: "owned:1"}]
 `)
-	pod := `{apiVersion: v1, kind: Pod, metadata: {name: bare, annotations: {inject.usher.dev/owned: "true"}}, spec: {containers: [{name: app, image: app}]}}`
+	pod := `{apiVersion: v1, kind: Pod, metadata: {name: bare, annotations: {inject.usher.dev/owned: "true"}}, spec: {containers: [{name: app, image: 'app:1'}]}}`
 	c.until(t, "usher knows the template", func() bool {
 		out, err := c.plane.Kubectl(t.Context(), pod, "create", "-n", ns, "--dry-run=server", "-o", "yaml", "-f", "-")
 		return err == nil && strings.Contains(out, "image: owned:1")

@@ -26,7 +26,7 @@ spec:
   timeZone: Europe/Berlin
   startingDeadlineSeconds: 3600
   concurrencyPolicy: Forbid
-  jobTemplate: {spec: {template: {spec: {restartPolicy: Never, containers: [{name: a, image: a}]}}}}
+  jobTemplate: {spec: {template: {spec: {restartPolicy: Never, containers: [{name: a, image: 'a:1'}]}}}}
 `
 
 func TestExplainCronJobDrawsTheTimeline(t *testing.T) {

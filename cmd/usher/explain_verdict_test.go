@@ -31,7 +31,7 @@ func TestExplain_EverybodyHearsTheSameDenial(t *testing.T) {
 	c := startedCluster(t)
 	ns := c.namespace(t)
 	c.apply(t, "usher-system", templateManifest("side:1"))
-	c.apply(t, ns, "{apiVersion: v1, kind: Pod, metadata: {name: bare}, spec: {containers: [{name: app, image: app}]}}")
+	c.apply(t, ns, "{apiVersion: v1, kind: Pod, metadata: {name: bare}, spec: {containers: [{name: app, image: 'app:1'}]}}")
 	c.apply(t, ns, askingDeployment("shop", "", "", ""))
 	tenant := c.tenant(t, ns, "edit")
 	c.kubectl(t, "label", "namespace", ns, "policy.usher.dev/enforce=strict")
@@ -125,7 +125,7 @@ func TestExplainFile_ARecordSaysWhatThePodKeeps(t *testing.T) {
 apiVersion: v1
 kind: Pod
 metadata: {name: exported, annotations: {inject.usher.dev/side: "true", usher.dev/injected: '` + record + `'}}
-spec: {containers: [{name: app, image: app}` + containers + `]}
+spec: {containers: [{name: app, image: 'app:1'}` + containers + `]}
 `
 	}
 	old, err := template.Parse("side", map[string]string{"config": "containers: [{name: side, image: side:1}]"})
@@ -161,7 +161,7 @@ func TestExplain_ARecordThatUsherDidNotWrite(t *testing.T) {
 	ns := c.namespace(t)
 	c.apply(t, "usher-system", templateManifest("side:1"))
 	c.apply(t, ns, `{apiVersion: v1, kind: Pod, metadata: {name: forged, annotations: {inject.usher.dev/side: "true", usher.dev/injected: '{"side":{"version":"sha256:0000","containers":["app"]}}'}}, `+
-		`spec: {containers: [{name: app, image: app}, {name: worker, image: worker}]}}`)
+		`spec: {containers: [{name: app, image: 'app:1'}, {name: worker, image: 'worker:1'}]}}`)
 	c.until(t, "usher knows the template", func() bool {
 		return !strings.Contains(c.explained(t, c.kubeconfig, "pod/forged", "-n", ns).next, "template-missing")
 	})

@@ -11,9 +11,22 @@ import (
 
 	"github.com/go-logr/logr"
 	ctrl "sigs.k8s.io/controller-runtime"
+
+	"github.com/usher-dev/usher/cli/render"
 )
 
+// renderUnits is the process that renders charts and kustomizations for usher check.
+func renderUnits() int {
+	if render.Work(os.Stdin, os.Stdout) != nil {
+		return 1 // the process that asked reports it
+	}
+	return 0
+}
+
 func main() {
+	if len(os.Args) == 2 && os.Args[1] == render.WorkerCommand {
+		os.Exit(renderUnits())
+	}
 	limitMemory()
 	ctrl.SetLogger(logr.Discard()) // its client logs what errors already say
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)

@@ -24,6 +24,8 @@ type Entry struct {
 	Harm            string        `json:"harm"`
 	Fix             string        `json:"fix"`
 	Since           string        `json:"since"`
+	Group           string        `json:"group,omitempty"`
+	Gradual         bool          `json:"gradual,omitempty"`
 	Stricter        []Stricter    `json:"stricter,omitempty"`
 	RefusedByServer bool          `json:"refusedByServer"`
 	Servers         string        `json:"servers,omitempty"`
@@ -44,7 +46,7 @@ func Of(r *policies.Rule) Entry {
 	}
 	return Entry{
 		ID: r.ID, Level: r.Level, Kinds: r.AllKinds(), Summary: r.Summary, Harm: r.Harm, Fix: r.Fix,
-		Since: r.Since.String(), Stricter: stricter, Servers: servers(r), Anchor: r.Anchor(),
+		Group: r.Group, Gradual: r.Gradual, Since: r.Since.String(), Stricter: stricter, Servers: servers(r), Anchor: r.Anchor(),
 	}
 }
 
@@ -98,6 +100,12 @@ func Text(e Entry) []byte {
 	for _, c := range e.Stricter {
 		fmt.Fprintf(w, "Stricter:\tsince usher %s: %s\n", c.Since, c.What)
 	}
+	if e.Group != "" {
+		fmt.Fprintf(w, "Group:\t%s (--group %s)\n", e.Group, e.Group)
+	}
+	if e.Gradual {
+		fmt.Fprintf(w, "In a cluster:\twarns, unless %s names usher %s or later\n", wellknown.LabelEnforceVersion, e.Since)
+	}
 	fmt.Fprintf(w, "Since:\tusher %s\nDocument:\t%s\n", e.Since, e.Anchor)
 	_ = w.Flush() // to memory: it cannot fail
 	return b.Bytes()
@@ -126,6 +134,12 @@ A rule with a line **Kubernetes** follows from what the API server or a controll
 			e.ID, e.Summary, e.Level, verdict(e), strings.Join(e.Kinds, ", "), e.Harm, strings.TrimSuffix(e.Fix, "."))
 		if e.Servers != "" {
 			fmt.Fprintf(&b, "- **Kubernetes:** %s.\n", e.Servers)
+		}
+		if e.Group != "" {
+			fmt.Fprintf(&b, "- **Group:** %s, which is off unless you select it: `--group %s`, or `policies.groups: [%s]` in the configuration.\n", e.Group, e.Group, e.Group)
+		}
+		if e.Gradual {
+			fmt.Fprintf(&b, "- **In a cluster:** it only warns, unless the namespace's label `"+wellknown.LabelEnforceVersion+"` names usher %s or later.\n", e.Since)
 		}
 		fmt.Fprintf(&b, "- **Since:** usher %s.\n", e.Since)
 		for _, c := range e.Stricter {

@@ -22,7 +22,7 @@ func init() {
 		Kinds:   []string{"Deployment"},
 		Summary: "maxSurge is 0, and maxUnavailable rounds down to 0",
 		Harm:    "the controller forces maxUnavailable to 1; with one replica every rollout is an outage",
-		Fix:     "write `maxSurge: 1` with `maxUnavailable: 0`",
+		Fix:     "write `maxSurge: 1` with `maxUnavailable: 0`; if the pods use a ReadWriteOnce volume, write `maxUnavailable: 1`",
 		Servers: policies.Tested(),
 		Check: on(func(p *policies.Pass, d *appsv1.Deployment) {
 			replicas := value(d.Spec.Replicas, 1)
@@ -39,7 +39,11 @@ func init() {
 			if replicas == 1 {
 				outage = "each rollout is an outage"
 			}
-			p.Report(field.NewPath("spec", "strategy", "rollingUpdate", "maxUnavailable"), share.text, "maxUnavailable is "+share.text+" of "+printed(replicas)+", which rounds down to 0, and maxSurge is 0; "+outage+": write maxSurge: 1")
+			instead := "write maxSurge: 1"
+			if mountsExclusively(p, d) { // a new pod would wait for the volume of the old one
+				instead = "write maxUnavailable: 1, which says so"
+			}
+			p.Report(field.NewPath("spec", "strategy", "rollingUpdate", "maxUnavailable"), share.text, "maxUnavailable is "+share.text+" of "+printed(replicas)+", which rounds down to 0, and maxSurge is 0; "+outage+": "+instead)
 		}),
 	})
 }

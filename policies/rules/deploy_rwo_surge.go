@@ -43,13 +43,27 @@ func init() {
 					if unseen == "" {
 						unseen = "usher cannot see the claim"
 					}
-					p.ReportUnseen(path, name, "claimName is "+name+", and a rollout adds "+finding.Count(surge, "pod")+" while the old one runs; if the claim is ReadWriteOnce that deadlocks: write maxSurge: 0 or Recreate", unseen)
+					p.ReportUnseen(path, name, "claimName is "+name+", and a rollout adds "+finding.Count(surge, "pod")+" while the old one runs; if the claim is ReadWriteOnce that deadlocks: write maxSurge: 0 with maxUnavailable: 1, or Recreate", unseen)
 				case exclusive(claim):
-					p.Report(path, name, "claimName is "+name+", which is "+string(claim.Spec.AccessModes[0])+", and a rollout adds "+finding.Count(surge, "pod")+" while the old one runs: write maxSurge: 0 or Recreate")
+					p.Report(path, name, "claimName is "+name+", which is "+string(claim.Spec.AccessModes[0])+", and a rollout adds "+finding.Count(surge, "pod")+" while the old one runs: write maxSurge: 0 with maxUnavailable: 1, or Recreate")
 				}
 			}
 		}),
 	})
+}
+
+// mountsExclusively reports whether the pods of a Deployment use a claim that a second
+// pod may have to wait for: then a rollout must not add pods.
+func mountsExclusively(p *policies.Pass, d *appsv1.Deployment) bool {
+	for _, v := range d.Spec.Template.Spec.Volumes {
+		if v.PersistentVolumeClaim == nil || v.PersistentVolumeClaim.ReadOnly {
+			continue
+		}
+		if claim, _ := findClaim(p, v.PersistentVolumeClaim.ClaimName); claim == nil || exclusive(claim) {
+			return true
+		}
+	}
+	return false
 }
 
 // findClaim finds a PersistentVolumeClaim in the object's namespace.
