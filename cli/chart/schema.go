@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"regexp"
 	"strings"
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
@@ -78,10 +79,33 @@ func (nothing) Load(string) (any, error) { return nil, errors.New("usher does no
 func causes(err error) string {
 	lines := strings.Split(strings.TrimSpace(err.Error()), "\n")
 	for i, line := range lines {
-		lines[i] = strings.TrimLeft(line, "- ")
+		lines[i] = plainly(strings.TrimLeft(line, "- "))
 	}
 	if len(lines) > 1 {
 		lines = lines[1:] // the first names the schema
 	}
 	return strings.Join(lines, "; ")
+}
+
+var (
+	misfit       = regexp.MustCompile(`^at '/?([^']*)': (.*)$`)
+	wrongType    = regexp.MustCompile(`^got (\w+), want (\w+)$`)
+	unknownValue = regexp.MustCompile(`^additional properties '([^']*)' not allowed$`)
+	typeNames    = strings.NewReplacer("string", "a text", "integer", "a whole number", "number", "a number", "boolean", "true or false", "object", "a mapping", "array", "a list")
+)
+
+// plainly describes a value that the schema refuses as --set names it.
+func plainly(line string) string {
+	m := misfit.FindStringSubmatch(line)
+	if m == nil {
+		return line
+	}
+	value, problem := strings.ReplaceAll(m[1], "/", "."), m[2]
+	if t := wrongType.FindStringSubmatch(problem); t != nil {
+		problem = "is " + typeNames.Replace(t[1]) + "; write " + typeNames.Replace(t[2])
+	}
+	if u := unknownValue.FindStringSubmatch(problem); u != nil {
+		value, problem = "", "it has no value "+strings.TrimPrefix(value+"."+u[1], ".")
+	}
+	return strings.TrimSpace(value + " " + problem)
 }

@@ -48,7 +48,7 @@ func TestRead(t *testing.T) {
 		},
 		"broken manifests": {
 			files: map[string]string{"a.yaml": "apiVersion: v1\nkind: Pod\n\tmetadata: {}", "b.json": `{"apiVersion": "v1", "kind": "Pod", "metadata": {`},
-			errs:  []string{"a.yaml:3: YAML: a tab indents this line: write spaces, because YAML does not allow tabs there", "b.json:1: YAML: did not find expected node content"},
+			errs:  []string{"a.yaml:3: YAML: a tab indents this line: write spaces, because YAML does not allow tabs there", "b.json:1: YAML: a list or mapping is not complete: write a value, and close each [ and {"},
 		},
 		"a chart that asks for kinds that the tree defines": {
 			files: map[string]string{

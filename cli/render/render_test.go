@@ -111,7 +111,7 @@ func TestRender_Units(t *testing.T) {
 		"values that do not fit the schema": {
 			files:   map[string]string{"c/Chart.yaml": chartYAML, "c/values.yaml": "size: a", "c/values.schema.json": `{"properties": {"size": {"type": "integer"}}}`},
 			request: Request{Kind: units.Chart, Folder: "c"},
-			err:     "the values do not meet the schema of the chart web: at '/size': got string, want integer",
+			err:     "the values do not meet the schema of the chart web: size is a text; write a whole number",
 		},
 		"a template that does not render": {
 			files:   map[string]string{"c/Chart.yaml": chartYAML, "c/templates/a.yaml": "a: 1\nb: {{ required \"n is missing\" .Values.n }}"},

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"regexp"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -89,37 +88,10 @@ func (i *install) render() (namespace []byte, manifests []chart.Manifest, err er
 	}
 	manifests, err = chart.Render(c, chart.Release{Name: "usher", Namespace: i.namespace, Service: "usher-install"}, values)
 	if err != nil {
-		return nil, nil, fmt.Errorf("the values do not fit the chart: %s; deploy/chart/usher/README.md lists its values", strings.Join(misfits(err), "; "))
+		return nil, nil, fmt.Errorf("%w; deploy/chart/usher/README.md lists the values", err)
 	}
 	namespace, err = i.ownNamespace()
 	return namespace, manifests, err
-}
-
-// misfit is a line of the error of a chart's schema.
-var (
-	misfit       = regexp.MustCompile(`(?m)^- at '/?([^']*)': (.*)$`)
-	wrongType    = regexp.MustCompile(`^got (\w+), want (\w+)$`)
-	unknownValue = regexp.MustCompile(`^additional properties '([^']*)' not allowed$`)
-	typeNames    = strings.NewReplacer("string", "a text", "integer", "a whole number", "number", "a number", "boolean", "true or false", "object", "a mapping", "array", "a list")
-)
-
-// misfits lists the values that the chart's schema refuses.
-func misfits(err error) []string {
-	var all []string
-	for _, m := range misfit.FindAllStringSubmatch(err.Error(), -1) {
-		value, problem := strings.ReplaceAll(m[1], "/", "."), m[2]
-		if t := wrongType.FindStringSubmatch(problem); t != nil {
-			problem = "is " + typeNames.Replace(t[1]) + "; write " + typeNames.Replace(t[2])
-		}
-		if u := unknownValue.FindStringSubmatch(problem); u != nil {
-			value, problem = "", "it has no value "+strings.TrimPrefix(value+"."+u[1], ".")
-		}
-		all = append(all, strings.TrimSpace(value+" "+problem))
-	}
-	if len(all) == 0 {
-		all = []string{strings.TrimSpace(err.Error())}
-	}
-	return all
 }
 
 // merged returns the values of the flags. The image of the program is the weakest,

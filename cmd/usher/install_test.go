@@ -123,8 +123,8 @@ func TestInstallRefuses(t *testing.T) {
 	}{
 		"a development build":     {nil, "whose image was not published: name an image with --image, such as --image registry.example.com/usher:dev"},
 		"an image that cannot be": {[]string{"--image", "Usher:dev"}, `--image is "Usher:dev": invalid reference format: repository name (library/Usher) must be lowercase; write a name such as registry.example.com/usher:v1`},
-		"a value that is unknown": {[]string{"--image", "usher:dev", "--set", "replica=3"}, "the values do not fit the chart: it has no value replica; deploy/chart"},
-		"a value of another type": {[]string{"--image", "usher:dev", "--set", "replicas=many"}, "chart: replicas is a text; write a whole number; deploy/chart"},
+		"a value that is unknown": {[]string{"--image", "usher:dev", "--set", "replica=3"}, "the chart usher: it has no value replica; deploy/chart"},
+		"a value of another type": {[]string{"--image", "usher:dev", "--set", "replicas=many"}, "the chart usher: replicas is a text; write a whole number; deploy/chart"},
 		"no value":                {[]string{"--image", "usher:dev", "--set", "replicas"}, `--set is "replicas": key "replicas" has no value; write a value such as replicas=3`},
 		"a missing file":          {[]string{"--image", "usher:dev", "-f", "absent.yaml"}, `--values is "absent.yaml", which does not exist`},
 		"a namespace":             {[]string{"--image", "usher:dev", "-n", "Usher"}, `--namespace is "Usher"; write lower-case letters`},

@@ -9,7 +9,7 @@ import (
 )
 
 const (
-	otherPolicies = `{apiVersion: v1, kind: ResourceQuota, metadata: {name: q, namespace: x}, spec: {hard: {pods: "1"}}}
+	deciding = `{apiVersion: v1, kind: ResourceQuota, metadata: {name: q, namespace: x}, spec: {hard: {pods: "1"}}}
 ---
 {apiVersion: kyverno.io/v1, kind: ClusterPolicy, metadata: {name: k}}
 ---
@@ -28,7 +28,7 @@ const (
 // TestNotEvaluated_IsNamedByEveryCommand: objects that decide about others do not
 // change the status, and every command that judges files names them.
 func TestNotEvaluated_IsNamedByEveryCommand(t *testing.T) {
-	paths := manifests(t, otherPolicies+"---\n"+askingPod, otherPolicies, sideTemplate)
+	paths := manifests(t, deciding+"---\n"+askingPod, deciding, sideTemplate)
 	all, old, side := paths[0], paths[1], paths[2]
 	for name, args := range map[string][]string{
 		"check":   {"check", "--fail-on", "off", "-t", side, all},
