@@ -38,6 +38,7 @@ type checkFlags struct {
 	values, set                                 []string
 	allowEmpty, clusterCRDs, strictInput        bool
 	connection                                  cli.Connection
+	baseline                                    baselineFlags
 }
 
 func newCheck(s streams) *cobra.Command {
@@ -79,6 +80,9 @@ of --fail-on or more severe, 2 if input cannot be read, else 0.`,
 			if err := expectStdin(s, paths, flags.templates, flags.crds); err != nil {
 				return err
 			}
+			if err := flags.baseline.prepare(run); err != nil {
+				return err
+			}
 			bar, out := newProgress(s), newFindings(s, flags.output)
 			defer run.Input.Renderer.Close()
 			run.Input.Progress = bar.show
@@ -108,6 +112,9 @@ of --fail-on or more severe, 2 if input cannot be read, else 0.`,
 					errs = append(errs, withoutObjects(paths))
 				}
 				errs = append(errs, errors.New("the input has no objects to check; pass --allow-empty to accept that"))
+			}
+			if err := flags.baseline.end(s, run, result, paths, len(errs) == 0); err != nil {
+				errs = append(errs, err)
 			}
 			if len(errs) > 0 {
 				return cli.Exit(cli.Usage, errors.Join(errs...))
@@ -145,6 +152,7 @@ of --fail-on or more severe, 2 if input cannot be read, else 0.`,
 	cli.NamespaceLabels(cmd, &flags.namespaceLabels)
 	f.StringSliceVar(&flags.rules, "rule", nil, "check only this rule (repeatable)")
 	f.StringSliceVar(&flags.exclude, "exclude", nil, "skip this rule (repeatable)")
+	flags.baseline.register(cmd)
 	cli.Configuration(cmd, &flags.config)
 	cli.KubernetesVersion(cmd, &flags.server, "the configuration's, or the newest known")
 	cli.Complete(cmd, cli.Manifests, "crds")
@@ -167,6 +175,7 @@ func (f *checkFlags) run(ctx context.Context) (*check.Run, error) {
 		},
 		Only: f.rules, Exclude: slices.Concat(f.exclude, ruledocs.Current(c.Policies.Exclude)), Templates: f.templates, Definitions: f.crds,
 		UnknownKinds: check.UnknownKinds(f.unknownKinds), Excerpts: f.output.Uses("html"),
+		Fingerprints: f.output.Uses("sarif"),
 	}
 	o := &run.Options
 	var errs []error
