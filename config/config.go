@@ -154,7 +154,7 @@ func (c *Configuration) validate() (errs []error) {
 		errs = append(errs, err)
 	}
 	if _, err := c.Paths.Excludes(); err != nil {
-		errs = append(errs, err)
+		errs = append(errs, fmt.Errorf("paths.exclude: %w", err))
 	}
 	if err := c.Networks.validate(); err != nil {
 		errs = append(errs, fmt.Errorf("networks.%w", err))

@@ -39,6 +39,7 @@ type checkFlags struct {
 	allowEmpty, clusterCRDs, strictInput        bool
 	connection                                  cli.Connection
 	baseline                                    baselineFlags
+	excludePaths                                []string
 }
 
 func newCheck(s streams) *cobra.Command {
@@ -152,6 +153,7 @@ of --fail-on or more severe, 2 if input cannot be read, else 0.`,
 	cli.NamespaceLabels(cmd, &flags.namespaceLabels)
 	f.StringSliceVar(&flags.rules, "rule", nil, "check only this rule (repeatable)")
 	f.StringSliceVar(&flags.exclude, "exclude", nil, "skip this rule (repeatable)")
+	f.StringArrayVar(&flags.excludePaths, "exclude-paths", nil, "skip the files and folders that match this pattern, such as '**/testdata' (repeatable)")
 	flags.baseline.register(cmd)
 	cli.Configuration(cmd, &flags.config)
 	cli.KubernetesVersion(cmd, &flags.server, "the configuration's, or the newest known")
@@ -193,12 +195,13 @@ func (f *checkFlags) run(ctx context.Context) (*check.Run, error) {
 	errs = append(errs, err)
 	run.FailOn, err = level(f.failOn)
 	errs = append(errs, err)
-	for _, id := range slices.Concat(f.rules, f.exclude) {
-		if _, err := ruledocs.Find(id); err != nil {
-			errs = append(errs, err)
-		}
+	for _, id := range f.rules {
+		errs = append(errs, ruleID("rule", id))
 	}
-	run.Input.Skips, err = skips(c, folder)
+	for _, id := range f.exclude {
+		errs = append(errs, ruleID("exclude", id))
+	}
+	run.Input.Skips, err = excluded(c, folder, f.excludePaths)
 	if err := errors.Join(append(errs, err)...); err != nil {
 		return nil, err
 	}
