@@ -96,6 +96,7 @@ of --fail-on or more severe, 2 if input cannot be read, else 0.`,
 			if out.unwritten != nil && !out.keeps { // standard output is the only one
 				return cli.Exit(cli.Usage, fmt.Errorf("writing the results: %w", out.unwritten))
 			}
+			result.Notes = append(result.Notes, run.Options.Configuration.ExemptionNotes(time.Now())...)
 			result.Version, result.Findings = cli.Version(), append(result.Findings, out.kept...)
 			if cmd.Context().Err() != nil {
 				flags.output.Files = nil // an earlier report stays, rather than a part of this one
