@@ -77,10 +77,15 @@ type Summary struct {
 	// Known counts the findings that a baseline has, and that are not reported.
 	Known  int `json:"known,omitempty"`
 	Errors int `json:"errors"`
+	// Rules counts the findings of each rule.
+	Rules []RuleCount `json:"rules,omitempty"`
 }
 
 // Add counts a finding.
 func (s *Summary) Add(f Finding) {
+	if f.Exempt == "" {
+		s.count(f)
+	}
 	switch {
 	case f.Exempt != "":
 		s.Exempt++

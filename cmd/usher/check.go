@@ -104,6 +104,9 @@ of --fail-on or more severe, 2 if input cannot be read, else 0.`,
 			unwritten := flags.output.Write(s.out, func(w io.Writer, format string) error {
 				return out.end(w, format, result)
 			})
+			if flags.output.Stdout == "text" {
+				byRule(s, result.Summary)
+			}
 			summarise(s, result)
 			strict := flags.strictInput || run.Options.Configuration.Input.Strict
 			if unwritten != nil {
