@@ -74,7 +74,7 @@ func TestExemptions_AreReadStrictly(t *testing.T) {
 		"{rules: [job-ttl], reason: why, selector: {}}":                                                      "selects every object",
 		"{rules: [job-ttl], reason: why, selector: {matchExpressions: [{key: a, operator: Is}]}}":            "selector: ",
 		"{rules: [job-ttl], reason: why, kinds: [Job], until: soon}":                                         `"soon" is not a date: write one such as 2027-01-31`,
-		"{rules: [job-ttl], reason: why, kinds: [Job], untill: 2027-01-31}":                                  "did you mean until?",
+		"{rules: [job-ttl], reason: why, kinds: [Job], untl: 2027-01-31}":                                    "did you mean until?",
 		"{rules: [job-ttl], reason: why, kinds: [Job]}, {rules: [job-ttl], reason: why, selector: {app: a}}": `exemptions[1].selector.app: unknown field "app"`,
 	} {
 		if _, err := config.Parse([]byte(head + "exemptions: [" + text + "]\n")); err == nil || !strings.Contains(err.Error(), want) {
