@@ -60,6 +60,12 @@ func TestCheck_Baseline(t *testing.T) {
 			status: cli.Failed, out: "job.yaml:16:7: invariant: spec.template.spec.restartPolicy: Required value: valid values: \"OnFailure\", \"Never\" (job-restart-policy)\n",
 			errs: []string{"1 known from known.yaml\n"},
 		},
+		"a third beside two of the same is new": {
+			before: map[string]string{"job.yaml": brokenJob + "---\n" + replaced(brokenJob, "report", "second")},
+			after:  map[string]string{"job.yaml": brokenJob + "---\n" + replaced(brokenJob, "report", "second") + "---\n" + replaced(brokenJob, "report", "third")},
+			status: cli.Failed, out: "job.yaml:25:7: invariant: spec.template.spec.restartPolicy: Required value: valid values: \"OnFailure\", \"Never\" (job-restart-policy)\n",
+			errs: []string{"2 known from known.yaml\n"}, not: "no longer",
+		},
 		"another file is new": {
 			before: map[string]string{"job.yaml": brokenJob}, after: map[string]string{"b.yaml": brokenJob},
 			status: cli.Failed, out: "b.yaml:7:7: invariant: spec.template.spec.restartPolicy: Required value: valid values: \"OnFailure\", \"Never\" (job-restart-policy)\n",
