@@ -216,6 +216,7 @@ generate: ## Write the documents and manifests that come from others
 	for copy in overlays/takeover chart/usher/files; do cp deploy/templates/envoy-takeover.yaml "deploy/$$copy/"; done
 	$(GO) run ./cmd/usher rules -o markdown >docs/rules.md.new && mv docs/rules.md.new docs/rules.md
 	$(GO) run ./cmd/usher transitions -o markdown >docs/transitions.md.new && mv docs/transitions.md.new docs/transitions.md
+	$(GO) run ./test/schemas . docs/schemas
 	@assets=$(ASSETS); for manifest in base:usher base/crds:crds; do \
 	  $$assets/kubectl kustomize deploy/$${manifest%:*} >deploy/manifest.new && mv deploy/manifest.new deploy/$${manifest#*:}.yaml; \
 	done

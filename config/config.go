@@ -42,6 +42,11 @@ type Configuration struct {
 	// Input and Charts are about what the command line reads of a repository, too.
 	Input  Input   `json:"input,omitzero"`
 	Charts []Chart `json:"charts,omitempty"`
+	// Exemptions exempt objects from rules.
+	Exemptions []Exemption `json:"exemptions,omitempty"`
+
+	// Folder is the absolute path of the file's folder; "" in a cluster.
+	Folder string `json:"-"`
 }
 
 // Policies configures the rules.
@@ -167,10 +172,15 @@ func (c *Configuration) validate() (errs []error) {
 		errs = append(errs, err)
 	}
 	if _, err := c.Paths.Excludes(); err != nil {
-		errs = append(errs, err)
+		errs = append(errs, fmt.Errorf("paths.exclude: %w", err))
 	}
 	if err := c.Networks.validate(); err != nil {
 		errs = append(errs, fmt.Errorf("networks.%w", err))
+	}
+	for i := range c.Exemptions {
+		for _, err := range parts(c.Exemptions[i].prepare()) {
+			errs = append(errs, fmt.Errorf("exemptions[%d] %w", i, err))
+		}
 	}
 	for i, user := range c.Controllers {
 		if problem := validUser(user); problem != "" {

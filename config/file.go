@@ -46,6 +46,11 @@ func Load(path string) (*Configuration, error) {
 	if err != nil {
 		return nil, inFile(path, err)
 	}
+	abs, err := filepath.Abs(path)
+	if err != nil {
+		return nil, fmt.Errorf("finding the folder of %s: %w", path, err)
+	}
+	c.Folder = filepath.Dir(abs)
 	return c, nil
 }
 

@@ -20,7 +20,7 @@ func (p Paths) Excludes() (func(path string) bool, error) {
 	for _, glob := range p.Exclude {
 		pattern, err := compile(glob)
 		if err != nil {
-			return nil, fmt.Errorf("paths.exclude: %q is not a pattern: %w", glob, err)
+			return nil, fmt.Errorf("%q is not a pattern: %w", glob, err)
 		}
 		patterns = append(patterns, pattern)
 	}

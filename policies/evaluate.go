@@ -53,6 +53,9 @@ type Input struct {
 	// ClusterCIDRs are ranges that the cluster uses, according to usher's
 	// configuration.
 	ClusterCIDRs []string
+	// Exempt, unless it is nil, returns why the object is exempt from a rule, "" if it
+	// is not: exemptions of the configuration, in addition to the object's own.
+	Exempt func(rule string) string
 	// Err, unless it is nil, is called before each rule, and within the loops of
 	// rules over other objects. Once it returns an error, the evaluation ends early:
 	// the caller discards the findings.
@@ -159,6 +162,11 @@ func (e *Evaluator) Evaluate(o *Object, in Input) []finding.Finding {
 		for i := range r.Stricter {
 			pass.since = r.Stricter[i].Since
 			r.Stricter[i].Check(&pass)
+		}
+	}
+	if in.Exempt != nil {
+		for i := range findings {
+			findings[i].Exempt = in.Exempt(findings[i].Rule)
 		}
 	}
 	e.exempt(o, findings)

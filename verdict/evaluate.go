@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/usher-dev/usher/config"
 	"github.com/usher-dev/usher/finding"
 )
 
@@ -31,6 +32,9 @@ func (j *judging) evaluate() error {
 	rules := func(object Object, old *Object) []finding.Finding {
 		in := j.facts.Input(old != nil)
 		in.Err, in.Incomplete = j.ctx.Err, j.incomplete
+		if c := j.facts.Configuration; c != nil && len(c.Exemptions) > 0 {
+			in.Exempt = j.exempt(object)
+		}
 		return j.facts.Evaluator.Evaluate(object.Typed, in)
 	}
 	found := j.find(FromRule, rules)
@@ -50,6 +54,15 @@ func (j *judging) evaluate() error {
 		f.Existing = f.Source == FromRule && had[f.found]
 	}
 	return j.ctx.Err()
+}
+
+// exempt returns why an object is exempt from a rule according to the configuration.
+func (j *judging) exempt(object Object) func(rule string) string {
+	subject := config.Subject{Kind: object.Kind, Namespace: object.Namespace, File: object.File}
+	if object.Typed.Meta != nil {
+		subject.Labels = object.Typed.Meta.Labels
+	}
+	return func(rule string) string { return j.facts.Configuration.ExemptReason(rule, subject, j.facts.Now) }
 }
 
 // incomplete notes what rules could not see, once.

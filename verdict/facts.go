@@ -18,6 +18,9 @@ type Object struct {
 	// Name may be empty: the API server generates one.
 	Namespace, Name string
 	JSON            []byte
+	// File is the path of the object's file, relative to the configuration's folder; ""
+	// if it is not from a file.
+	File string
 	// Typed is the object decoded for the rules if the surface has already decoded
 	// it; else nil.
 	Typed *policies.Object
@@ -65,7 +68,7 @@ type Facts struct {
 	// parameters of templates may come.
 	NamespaceAnnotations map[string]string
 
-	// Now is the time of admission. A version of a template that was replaced
+	// Now is the time of admission, which decides about the end of exemptions. A version of a template that was replaced
 	// shortly before is still valid; with the zero time only the current one is.
 	Now time.Time
 	// Creator is what the request's user proves about a pod's owner references.

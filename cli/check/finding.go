@@ -43,7 +43,8 @@ func (j *judging) add(f *judged, doc *manifest.Document, v *verdict.Verdict, fou
 		return // the API server's own words follow
 	}
 	reported, fails := j.weigh(found)
-	if !reported && !fails {
+	unasked := !reported && !fails
+	if unasked && (j.Known == nil || !j.Selects(found.Rule)) {
 		return
 	}
 	r := report.Finding{
@@ -64,6 +65,13 @@ func (j *judging) add(f *judged, doc *manifest.Document, v *verdict.Verdict, fou
 	}
 	if doc.Rendered != nil {
 		r.Unit = doc.Unit
+	}
+	if f.prints != nil {
+		r.Fingerprint = f.prints.of(doc, &r)
+	}
+	if unasked {
+		f.unasked = append(f.unasked, r)
+		return
 	}
 	r.Line, r.Column = place(doc, found.Finding, r.Field)
 	j.excerpt(doc, &r)
@@ -87,7 +95,7 @@ func (j *judging) excerpt(doc *manifest.Document, f *report.Finding) {
 // weigh decides whether a finding is reported, and whether it fails the check.
 // The verdict has applied the levels of the namespace; a flag overrides them.
 func (j *judging) weigh(f verdict.Finding) (reported, fails bool) {
-	if len(j.Only) > 0 && !slices.Contains(j.Only, f.Rule) || slices.Contains(j.Exclude, f.Rule) {
+	if !j.Selects(f.Rule) {
 		return false, false
 	}
 	reported, fails = f.Effect != verdict.None, f.Effect >= verdict.DeniesPods
@@ -98,6 +106,24 @@ func (j *judging) weigh(f verdict.Finding) (reported, fails bool) {
 		fails = f.Exempt == "" && j.FailOn.Includes(f.Level)
 	}
 	return reported, fails
+}
+
+// Selects reports whether the user selected a rule.
+func (r *Run) Selects(rule string) bool {
+	return (len(r.Only) == 0 || slices.Contains(r.Only, rule)) && !slices.Contains(r.Exclude, rule)
+}
+
+// dropKnown removes the findings that were accepted before, and counts them.
+func (j *judging) dropKnown(f *judged) (known int) {
+	if j.Known == nil {
+		return 0
+	}
+	for _, found := range f.unasked {
+		j.Known(found, false)
+	}
+	before := len(f.findings)
+	f.findings = slices.DeleteFunc(f.findings, func(found report.Finding) bool { return j.Known(found, true) })
+	return before - len(f.findings)
 }
 
 // place returns the line and the column of a finding: for a field of a

@@ -25,6 +25,8 @@ type judged struct {
 
 	errs     []error
 	findings []report.Finding
+	unasked  []report.Finding // not reported for their level, and kept only for Run.Known
+	prints   *fingerprints    // nil unless they were requested
 	skipped  []report.Skipped
 	missing  missing
 	filled   int // required fields that a webhook may set
@@ -56,6 +58,7 @@ func (j *judging) all(ctx context.Context, read []file, t *totals) error {
 			once[key] = once[key] || found.Unit != ""
 			return twice
 		})
+		t.result.Summary.Known += j.dropKnown(f)
 		t.add(f)
 		if len(f.findings) == 0 {
 			return nil
@@ -146,6 +149,9 @@ func unfilled(f verdict.Finding) bool {
 // file judges everything in a file.
 func (j *judging) file(read *file) *judged {
 	f := &judged{documents: len(read.Docs), errs: read.Errs}
+	if j.Fingerprints {
+		f.prints = newFingerprints(read)
+	}
 	if n := len(read.Other); n > 0 {
 		f.skipped = append(f.skipped, report.Skipped{Reason: notObject, Count: n})
 	}
@@ -185,8 +191,9 @@ func (j *judging) file(read *file) *judged {
 			continue
 		}
 		for _, twice := range d.Duplicates {
+			before := len(f.findings)
 			j.add(f, d, v, duplicate(twice))
-			if twice.Line > 0 && len(f.findings) > 0 {
+			if twice.Line > 0 && len(f.findings) > before {
 				last := &f.findings[len(f.findings)-1]
 				last.Line, last.Column = twice.Line, 1
 				j.excerpt(d, last)

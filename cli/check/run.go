@@ -39,6 +39,13 @@ type Run struct {
 	UnknownKinds UnknownKinds
 	// Excerpts adds to the findings the lines of the files around them.
 	Excerpts bool
+	// Fingerprints adds to the findings what identifies them in later versions of the
+	// files.
+	Fingerprints bool
+	// Known, if set, gets each finding with its fingerprint, and reports whether it was
+	// accepted before: then it is counted, and not handed over. asked is false for a
+	// finding that is not reported for its level.
+	Known func(f report.Finding, asked bool) bool
 	// Found is called with the findings of each file that has some. Its first error
 	// ends the check.
 	Found func([]report.Finding) error

@@ -50,6 +50,7 @@ func (t *totals) add(f *judged) {
 // end completes the result.
 func (t *totals) end(workspaces map[string]*files.Workspace, notes []string) {
 	r := t.result
+	r.Summary.Sort()
 	r.Skipped = make([]report.Skipped, 0, len(t.skipped))
 	for s, n := range t.skipped {
 		s.Count = n

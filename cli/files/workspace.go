@@ -189,6 +189,9 @@ func (w *Workspace) JudgeObject(object verdict.Object, old *verdict.Object) (*ve
 
 func (w *Workspace) object(doc *manifest.Document) verdict.Object {
 	o := verdict.Object{APIVersion: doc.APIVersion, Kind: doc.Kind, Namespace: w.NamespaceOf(doc), Name: doc.Name, JSON: doc.JSON}
+	if c := w.options.Configuration; c != nil && len(c.Exemptions) > 0 && doc.File != manifest.Stdin {
+		o.File = c.Relative(doc.File)
+	}
 	if w.options.Steps&verdict.Evaluate != 0 { // the rules decode it for other objects, too
 		o.Typed = w.objects.decoded(doc, w.world.Evaluator)
 	}

@@ -50,6 +50,9 @@ type Finding struct {
 	Fails bool `json:"-"`
 	// Source are the lines of the file around the place, if they were requested.
 	Source position.Excerpt `json:"-"`
+	// Fingerprint identifies the finding in later versions of the file, if that was
+	// requested.
+	Fingerprint *Fingerprint `json:"-"`
 }
 
 // Skipped counts the documents that were skipped for one reason.
@@ -71,11 +74,18 @@ type Summary struct {
 	Baseline  int `json:"baseline"`
 	Strict    int `json:"strict"`
 	Exempt    int `json:"exempt"`
-	Errors    int `json:"errors"`
+	// Known counts the findings that a baseline has, and that are not reported.
+	Known  int `json:"known,omitempty"`
+	Errors int `json:"errors"`
+	// Rules counts the findings of each rule.
+	Rules []RuleCount `json:"rules,omitempty"`
 }
 
 // Add counts a finding.
 func (s *Summary) Add(f Finding) {
+	if f.Exempt == "" {
+		s.count(f)
+	}
 	switch {
 	case f.Exempt != "":
 		s.Exempt++

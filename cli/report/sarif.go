@@ -2,6 +2,7 @@ package report
 
 import (
 	"encoding/json"
+	"fmt"
 	"io"
 	"net/url"
 	"path/filepath"
@@ -69,6 +70,7 @@ type (
 		Message      sarifText          `json:"message"`
 		Locations    []sarifLocation    `json:"locations"`
 		Suppressions []sarifSuppression `json:"suppressions,omitempty"`
+		Fingerprints map[string]string  `json:"partialFingerprints,omitempty"`
 	}
 	sarifLocation struct {
 		Physical sarifPhysical  `json:"physicalLocation"`
@@ -96,6 +98,9 @@ type (
 
 const project = "https://github.com/usher-dev/usher"
 
+// sarifFingerprint names the fingerprints, and the version of how usher makes them.
+const sarifFingerprint = "usherFinding/v1"
+
 func writeSARIF(out io.Writer, r *Result) error {
 	run := sarifRun{Tool: sarifTool{sarifDriver{Name: "usher", InformationURI: project}}, Results: []sarifResult{}}
 	index := map[string]int{}
@@ -106,6 +111,7 @@ func writeSARIF(out io.Writer, r *Result) error {
 			HelpURI: project + "/blob/main/" + rule.Anchor, Default: sarifDefault{sarifLevel(rule.Level)},
 		})
 	}
+	seen := map[string]int{}
 	for _, f := range r.Findings {
 		result := sarifResult{
 			RuleID: f.Rule, RuleIndex: index[f.Rule], Level: sarifLevel(f.Level), Message: sarifText{f.Message},
@@ -116,6 +122,11 @@ func writeSARIF(out io.Writer, r *Result) error {
 		}
 		if f.Exempt != "" {
 			result.Suppressions = []sarifSuppression{{"inSource", f.Exempt}}
+		}
+		if f.Fingerprint != nil {
+			hash := f.Fingerprint.hash()
+			seen[hash]++
+			result.Fingerprints = map[string]string{sarifFingerprint: fmt.Sprintf("%s:%d", hash, seen[hash])}
 		}
 		run.Results = append(run.Results, result)
 	}

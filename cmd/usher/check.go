@@ -40,6 +40,8 @@ type checkFlags struct {
 	values, set                                 []string
 	allowEmpty, clusterCRDs, strictInput        bool
 	connection                                  cli.Connection
+	baseline                                    baselineFlags
+	excludePaths                                []string
 }
 
 func newCheck(s streams) *cobra.Command {
@@ -81,6 +83,9 @@ of --fail-on or more severe, 2 if input cannot be read, else 0.`,
 			if err := expectStdin(s, paths, flags.templates, flags.crds); err != nil {
 				return err
 			}
+			if err := flags.baseline.prepare(run); err != nil {
+				return err
+			}
 			bar, out := newProgress(s), newFindings(s, flags.output)
 			defer run.Input.Renderer.Close()
 			run.Input.Progress = bar.show
@@ -93,6 +98,7 @@ of --fail-on or more severe, 2 if input cannot be read, else 0.`,
 			if out.unwritten != nil && !out.keeps { // standard output is the only one
 				return cli.Exit(cli.Usage, fmt.Errorf("writing the results: %w", out.unwritten))
 			}
+			result.Notes = append(result.Notes, run.Options.Configuration.ExemptionNotes(time.Now())...)
 			result.Version, result.Findings = cli.Version(), append(result.Findings, out.kept...)
 			if cmd.Context().Err() != nil {
 				flags.output.Files = nil // an earlier report stays, rather than a part of this one
@@ -100,6 +106,9 @@ of --fail-on or more severe, 2 if input cannot be read, else 0.`,
 			unwritten := flags.output.Write(s.out, func(w io.Writer, format string) error {
 				return out.end(w, format, result)
 			})
+			if flags.output.Stdout == "text" {
+				byRule(s, result.Summary)
+			}
 			summarise(s, result)
 			strict := flags.strictInput || run.Options.Configuration.Input.Strict
 			if unwritten != nil {
@@ -110,6 +119,9 @@ of --fail-on or more severe, 2 if input cannot be read, else 0.`,
 					errs = append(errs, withoutObjects(paths))
 				}
 				errs = append(errs, errors.New("the input has no objects to check; pass --allow-empty to accept that"))
+			}
+			if err := flags.baseline.end(s, run, result, paths, len(errs) == 0); err != nil {
+				errs = append(errs, err)
 			}
 			if len(errs) > 0 {
 				return cli.Exit(cli.Usage, errors.Join(errs...))
@@ -148,6 +160,8 @@ of --fail-on or more severe, 2 if input cannot be read, else 0.`,
 	f.StringSliceVar(&flags.rules, "rule", nil, "check only this rule (repeatable)")
 	f.StringSliceVar(&flags.groups, "group", nil, "also check this group of rules: "+suggest.List(policies.Groups(), "or")+" (repeatable)")
 	f.StringSliceVar(&flags.exclude, "exclude", nil, "skip this rule (repeatable)")
+	f.StringArrayVar(&flags.excludePaths, "exclude-paths", nil, "skip the files and folders that match this pattern, such as '**/testdata' (repeatable)")
+	flags.baseline.register(cmd)
 	cli.Configuration(cmd, &flags.config)
 	cli.KubernetesVersion(cmd, &flags.server, "the configuration's, or the newest known")
 	cli.Complete(cmd, cli.Manifests, "crds")
@@ -172,6 +186,7 @@ func (f *checkFlags) run(ctx context.Context) (*check.Run, error) {
 		},
 		Only: f.rules, Exclude: slices.Concat(f.exclude, ruledocs.Current(c.Policies.Exclude)), Templates: f.templates, Definitions: f.crds,
 		UnknownKinds: check.UnknownKinds(f.unknownKinds), Excerpts: f.output.Uses("html"),
+		Fingerprints: f.output.Uses("sarif"),
 	}
 	o := &run.Options
 	var errs []error
@@ -194,12 +209,13 @@ func (f *checkFlags) run(ctx context.Context) (*check.Run, error) {
 			errs = append(errs, fmt.Errorf("--group is %q; %s", group, suggest.Instead(group, policies.Groups())))
 		}
 	}
-	for _, id := range slices.Concat(f.rules, f.exclude) {
-		if _, err := ruledocs.Find(id); err != nil {
-			errs = append(errs, err)
-		}
+	for _, id := range f.rules {
+		errs = append(errs, ruleID("rule", id))
 	}
-	run.Input.Skips, err = skips(c, folder)
+	for _, id := range f.exclude {
+		errs = append(errs, ruleID("exclude", id))
+	}
+	run.Input.Skips, err = excluded(c, folder, f.excludePaths)
 	if err := errors.Join(append(errs, err)...); err != nil {
 		return nil, err
 	}

@@ -44,16 +44,21 @@ func folder(t *testing.T, files map[string]string) {
 	t.Helper()
 	dir := t.TempDir()
 	files[".usher.yaml"] += "apiVersion: config.usher.dev/v1alpha1\nkind: Configuration\n"
+	t.Chdir(dir)
+	write(t, files)
+}
+
+// write writes files into the current folder.
+func write(t *testing.T, files map[string]string) {
+	t.Helper()
 	for name, text := range files {
-		path := filepath.Join(dir, name)
-		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
 			t.Fatal(err)
 		}
-		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+		if err := os.WriteFile(name, []byte(text), 0o644); err != nil {
 			t.Fatal(err)
 		}
 	}
-	t.Chdir(dir)
 }
 
 func TestCheckSaysWhereWhatAndWhy(t *testing.T) {

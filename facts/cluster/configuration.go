@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/go-logr/logr"
 	corev1 "k8s.io/api/core/v1"
@@ -97,6 +98,11 @@ func (c *Configuration) Current() *Configured { return c.current.Load() }
 // changed.
 func (c *Configuration) Put(cm *corev1.ConfigMap) {
 	d := parse(cm)
+	if d.err == nil && cm.Name == config.ConfigMapName {
+		for _, note := range d.configured.ExemptionNotes(time.Now()) {
+			c.log.Info("configuration: " + note)
+		}
+	}
 	c.mu.Lock()
 	if cm.Name == config.LastValidName {
 		c.lastValid = d

@@ -267,6 +267,23 @@ func TestConfigurationIsReadFromTheConfigMap(t *testing.T) {
 		_, err := c.BatchV1().CronJobs(ns).Create(t.Context(), hangs, dryRun)
 		return err == nil
 	})
+	hangs.Annotations, hangs.Labels = nil, map[string]string{"app": "watched"}
+	const exempt = "{apiVersion: config.usher.dev/v1alpha1, kind: Configuration, policies: {enforce: baseline}, exemptions: [{rules: [cronjob-forbid-hang], reason: it is watched, "
+	put(exempt + "paths: ['**']}]}")
+	c.Until(t, "an exemption with paths has no effect in a cluster", func() bool {
+		_, err := c.BatchV1().CronJobs(ns).Create(t.Context(), hangs, dryRun)
+		return apierrors.IsForbidden(err)
+	})
+	put(exempt + "selector: {matchLabels: {app: watched}}}]}")
+	c.Until(t, "an exemption by labels applies", func() bool {
+		_, err := c.BatchV1().CronJobs(ns).Create(t.Context(), hangs, dryRun)
+		return err == nil
+	})
+	put(exempt + "selector: {matchLabels: {app: watched}}, until: 2026-01-31}]}")
+	c.Until(t, "an exemption ends", func() bool {
+		_, err := c.BatchV1().CronJobs(ns).Create(t.Context(), hangs, dryRun)
+		return apierrors.IsForbidden(err)
+	})
 }
 
 func TestWorkloadsAreJudgedAsInjected(t *testing.T) {

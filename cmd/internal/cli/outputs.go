@@ -49,7 +49,7 @@ func (o *Outputs) Write(stdout io.Writer, write func(w io.Writer, format string)
 		errs = append(errs, fmt.Errorf("writing the results: %w", err))
 	}
 	for _, f := range o.Files {
-		err := replaceFile(f.Path, func(w io.Writer) error {
+		err := ReplaceFile(f.Path, func(w io.Writer) error {
 			buffer := bufio.NewWriter(w)
 			if err := write(buffer, f.Format); err != nil {
 				return err

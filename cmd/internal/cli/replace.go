@@ -10,9 +10,9 @@ import (
 	"path/filepath"
 )
 
-// replaceFile writes a file, or leaves what was there before: a reader never
+// ReplaceFile writes a file, or leaves what was there before: a reader never
 // sees a part of it. It writes into pipes and devices directly.
-func replaceFile(path string, write func(io.Writer) error) (err error) {
+func ReplaceFile(path string, write func(io.Writer) error) (err error) {
 	mode := fs.FileMode(0)
 	info, err := os.Stat(path)
 	switch {
