@@ -89,7 +89,9 @@ func (s *Summary) Add(f Finding) {
 }
 
 // Formats are the names of the formats.
-func Formats() []string { return []string{"text", "json", "yaml", "sarif", "junit", "github", "html", "markdown"} }
+func Formats() []string {
+	return []string{"text", "json", "yaml", "sarif", "junit", "github", "html", "markdown"}
+}
 
 // Lines reports whether a format has a line for each finding, so that WriteLines can
 // write it finding by finding.
