@@ -43,6 +43,13 @@ image: ## Write dist/usher.tar and dist/usher-pod.tar, OCI image archives, and p
 	@$(GO) -C tools/packaging run ./image $(call BINARIES,$(MAIN_PROGRAMS)) -arch $(ARCH) -name $(IMAGE) -o $(CURDIR)/$(DIST)/usher.tar
 	@$(GO) -C tools/packaging run ./image $(call BINARIES,$(POD_PROGRAMS)) -arch $(ARCH) -name $(POD_IMAGE) -o $(CURDIR)/$(DIST)/usher-pod.tar
 
+CLI_IMAGE ?= usher-cli:latest
+.PHONY: image-cli
+image-cli: ## Write dist/usher-cli.tar, an OCI image archive of the command line, and print its digest
+	@mkdir -p $(DIST)/$(ARCH)
+	@CGO_ENABLED=0 GOOS=linux GOARCH=$(ARCH) $(GO) build -trimpath -ldflags='-s -w' -o $(DIST)/$(ARCH)/ ./cmd/usher
+	@$(GO) -C tools/packaging run ./image $(call BINARIES,usher) -folder /tmp -arch $(ARCH) -name $(CLI_IMAGE) -o $(CURDIR)/$(DIST)/usher-cli.tar
+
 VERSION ?= $(shell sed -n 's/^const Next = "\(.*\)"/\1/p' finding/release/version.go)
 .PHONY: release
 release: ## Write the files of release VERSION into dist/release (docs/releasing.md)

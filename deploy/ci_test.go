@@ -1,6 +1,7 @@
 package deploy_test
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -68,6 +69,10 @@ func replicas(name string, n int) string {
 	return fmt.Sprintf("{apiVersion: apps/v1, kind: Deployment, metadata: {name: %s}, spec: {replicas: %d, selector: {matchLabels: {a: b}}, template: {metadata: {labels: {a: b}}, spec: {containers: [{name: a, image: a}]}}}}\n", name, n)
 }
 
+const chartConfiguration = "apiVersion: config.usher.dev/v1alpha1\nkind: Configuration\ncharts: [{path: deploy/c, values: [p.yaml]}]\n"
+
+const aChart = "apiVersion: v2\nname: c\nversion: 1.0.0\n"
+
 func TestActionDiff(t *testing.T) {
 	usher := programs(t)
 	for name, tc := range map[string]struct {
@@ -92,8 +97,8 @@ func TestActionDiff(t *testing.T) {
 		"a deleted folder": {old: map[string]string{"deploy/a.yaml": replicas("a", 1)}, want: []string{"**usher diff: 1 deleted**"}},
 		"a broken file hides only itself": {
 			old:     map[string]string{"deploy/a.yaml": replicas("a", 1)},
-			changed: map[string]string{"deploy/a.yaml": replicas("a", 2), "deploy/bad.yaml": "a: ["},
-			want:    []string{"**usher diff: 1 in place**", "- `deploy/bad.yaml:1: YAML: "},
+			changed: map[string]string{"deploy/a.yaml": replicas("a", 2), "deploy/bad.yaml": "apiVersion: v1\nkind: Pod\na: ["},
+			want:    []string{"**usher diff: 1 in place**", "- `deploy/bad.yaml:3: YAML: "},
 		},
 		"a file that breaks is not a deletion": {
 			old:     map[string]string{"deploy/a.yaml": replicas("a", 1), "deploy/b.yaml": replicas("c", 1)},
@@ -104,6 +109,31 @@ func TestActionDiff(t *testing.T) {
 			old:     map[string]string{"deploy/b.yaml": replicas("c", 1)},
 			changed: map[string]string{"deploy/b.yaml": "a: ["},
 			want:    []string{"**usher diff: 1 not compared**", "- `deploy/b.yaml:1: YAML: "},
+		},
+		"a chart's template": {
+			old:     map[string]string{"deploy/c/Chart.yaml": aChart, "deploy/c/values.yaml": "count: 1\n", "deploy/c/templates/a.yaml": strings.Replace(replicas("a", 1), "replicas: 1", "replicas: {{ .Values.count }}", 1)},
+			changed: map[string]string{"deploy/c/Chart.yaml": aChart, "deploy/c/values.yaml": "count: 1\n", "deploy/c/templates/a.yaml": strings.Replace(replicas("a", 1), "replicas: 1", "replicas: {{ add .Values.count 4 }}", 1)},
+			want:    []string{"**usher diff: 1 in place**", "| Deployment `a` | `spec.replicas`: `1` → `5`<br>`deploy/c/templates/a.yaml` | **in place** |"},
+		},
+		"a chart's values": {
+			old:     map[string]string{"deploy/c/Chart.yaml": aChart, "deploy/c/values.yaml": "count: 1\n", "deploy/c/templates/a.yaml": strings.Replace(replicas("a", 1), "replicas: 1", "replicas: {{ .Values.count }}", 1)},
+			changed: map[string]string{"deploy/c/Chart.yaml": aChart, "deploy/c/values.yaml": "count: 3\n", "deploy/c/templates/a.yaml": strings.Replace(replicas("a", 1), "replicas: 1", "replicas: {{ .Values.count }}", 1)},
+			want:    []string{"**usher diff: 1 in place**", "| Deployment `a` | `spec.replicas`: `1` → `3`"},
+		},
+		"a chart with the configuration's values": {
+			old:     map[string]string{".usher.yaml": chartConfiguration, "p.yaml": "count: 9\n", "deploy/c/Chart.yaml": aChart, "deploy/c/values.yaml": "count: 1\n", "deploy/c/templates/a.yaml": strings.Replace(replicas("a", 1), "replicas: 1", "replicas: {{ .Values.count }}", 1)},
+			changed: map[string]string{".usher.yaml": chartConfiguration, "p.yaml": "count: 9\n", "deploy/c/Chart.yaml": aChart, "deploy/c/values.yaml": "count: 2\n", "deploy/c/templates/a.yaml": strings.Replace(replicas("a", 1), "replicas: 1", "replicas: {{ add .Values.count 1 }}", 1)},
+			want:    []string{"| Deployment `a` | `spec.replicas`: `9` → `10`"},
+		},
+		"a kustomization": {
+			old:     map[string]string{"deploy/k/kustomization.yaml": "resources: [a.yaml]\n", "deploy/k/a.yaml": replicas("a", 1)},
+			changed: map[string]string{"deploy/k/kustomization.yaml": "resources: [a.yaml]\nreplicas: [{name: a, count: 7}]\n", "deploy/k/a.yaml": replicas("a", 1)},
+			want:    []string{"**usher diff: 1 in place**", "| Deployment `a` | `spec.replicas`: `1` → `7`"},
+		},
+		"a chart that breaks is not a deletion": {
+			old:     map[string]string{"deploy/c/Chart.yaml": aChart, "deploy/c/templates/a.yaml": replicas("a", 1), "deploy/d.yaml": replicas("d", 1)},
+			changed: map[string]string{"deploy/c/Chart.yaml": aChart, "deploy/c/templates/a.yaml": "{{ fail \"no image\" }}\n", "deploy/d.yaml": replicas("d", 2)},
+			want:    []string{"1 in place", "1 not compared", "no image"},
 		},
 		"an invalid configuration": {
 			old:     map[string]string{"deploy/a.yaml": replicas("a", 1)},
@@ -127,6 +157,56 @@ func TestActionDiff(t *testing.T) {
 			}
 			if strings.Contains(out, "`b`") {
 				t.Errorf("has an object of another folder:\n%s", out)
+			}
+		})
+	}
+}
+
+// TestActionCheck runs the action's check, which writes several outputs in one run.
+func TestActionCheck(t *testing.T) {
+	usher := programs(t)
+	bad := map[string]string{"deploy/job.yaml": strings.Replace(aJob, "POLICY", "Always", 1), "deploy/c/Chart.yaml": "apiVersion: v2\nname: c\nversion: 1.0.0\n", "deploy/c/templates/a.yaml": "{{ fail \"no\" }}"}
+	good := map[string]string{"deploy/job.yaml": strings.Replace(aJob, "POLICY", "Never", 1), "deploy/c/Chart.yaml": bad["deploy/c/Chart.yaml"], "deploy/c/templates/a.yaml": bad["deploy/c/templates/a.yaml"]}
+	const annotation, row, left = "::error file=deploy/job.yaml,line=7", "| `deploy/job.yaml` | 1 | line 7: spec.template.spec.restartPolicy", "\n- chart `deploy/c`: `"
+	for name, tc := range map[string]struct {
+		files         map[string]string
+		environment   []string
+		status        int
+		out           string
+		summary       []string
+		page, written bool // html, and SARIF
+	}{
+		"a finding":            {files: bad, status: 1, out: annotation, summary: []string{"**usher check: 1 invariant", row, left}},
+		"every output":         {files: bad, environment: []string{"USHER_OUTPUT=html=report.html github", "USHER_SARIF=usher.sarif"}, status: 1, out: annotation, summary: []string{row}, page: true, written: true},
+		"no finding":           {files: good, summary: []string{"**usher check: 0 invariant", left}},
+		"strict":               {files: good, environment: []string{"USHER_STRICT=true"}, status: 1, summary: []string{left}},
+		"a wrong word":         {files: good, environment: []string{"USHER_STRICT=yes"}, status: 2},
+		"a level that is off":  {files: bad, environment: []string{"USHER_FAIL_ON=off", "USHER_LEVEL=invariant"}, out: annotation, summary: []string{row}},
+		"a level that is not":  {files: bad, environment: []string{"USHER_LEVEL=all"}, status: 2},
+		"another format":       {files: bad, environment: []string{"USHER_OUTPUT=text"}, status: 1, out: "deploy/job.yaml:7:7: invariant", summary: []string{row}},
+		"a format that is not": {files: bad, environment: []string{"USHER_OUTPUT=txt"}, status: 2},
+	} {
+		t.Run(name, func(t *testing.T) {
+			folder, _ := repository(t, nil, tc.files)
+			summary := filepath.Join(folder, "summary")
+			out, errs, err := script(t, folder, usher, append(tc.environment, "GITHUB_STEP_SUMMARY="+summary), "check", "deploy")
+			status := 0
+			if exit := (&exec.ExitError{}); errors.As(err, &exit) {
+				status = exit.ExitCode()
+			}
+			if status != tc.status || !strings.Contains(out, tc.out) || tc.out == "" && out != "" {
+				t.Errorf("status %d, want %d, stdout %q\n%s", status, tc.status, out, errs)
+			}
+			text, _ := os.ReadFile(summary)
+			for _, want := range tc.summary {
+				if !strings.Contains(string(text), want) {
+					t.Errorf("the summary lacks %q:\n%s", want, text)
+				}
+			}
+			for file, want := range map[string]bool{"report.html": tc.page, "usher.sarif": tc.written} {
+				if content, _ := os.ReadFile(filepath.Join(folder, file)); want != strings.Contains(string(content), "job-restart-policy") {
+					t.Errorf("%s: %.100q", file, content)
+				}
 			}
 		})
 	}

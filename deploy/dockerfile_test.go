@@ -33,6 +33,12 @@ func TestTheDockerfileMakesTheImagesThatMakeDoes(t *testing.T) {
 		t.Fatal(err)
 	}
 	makefile := string(text)
+	_, cli, _ := strings.Cut(makefile, "\nimage-cli:")
+	_, cli, _ = strings.Cut(cli, "$(GO) build ")
+	cliFlags, _, found := strings.Cut(cli, " -o ")
+	if !found {
+		t.Fatal("the Makefile's image-cli builds no program")
+	}
 	_, image, _ := strings.Cut(makefile, "\nimage:")
 	_, image, _ = strings.Cut(image, "$(GO) build ")
 	flags, _, found := strings.Cut(image, " -o ")
@@ -41,12 +47,15 @@ func TestTheDockerfileMakesTheImagesThatMakeDoes(t *testing.T) {
 	}
 	pod := variable(t, makefile, "POD_PROGRAMS")
 	server := variable(t, makefile, "MAIN_PROGRAMS")[1:] // after $(POD_PROGRAMS)
-	build := "CGO_ENABLED=0 GOOS=$TARGETOS GOARCH=$TARGETARCH go build " + flags + " -o /programs/"
+	const goBuild = "CGO_ENABLED=0 GOOS=$TARGETOS GOARCH=$TARGETARCH go build "
+	build := goBuild + flags + " -o /programs/"
 	for _, program := range append(slices.Clone(pod), server...) {
 		build += " ./cmd/" + program
 	}
 	want := []stage{
 		{Name: "build", Base: got.Stages[0].Base, Runs: []string{"go mod download", build}},
+		{Name: "build-cli", Base: "build", Runs: []string{goBuild + cliFlags + " -o /programs/ ./cmd/usher", "mkdir -m 1777 /empty"}},
+		{Name: "cli", Base: "scratch", User: "65532:65532", Entrypoint: []string{"/usher"}, Copies: []string{"/programs/usher:/usher", "/empty:/tmp"}},
 		{Name: "pod", Base: "scratch", User: "65532:65532", Entrypoint: []string{"/usher"}, Copies: copies(pod)},
 		{Base: "pod", Copies: copies(server)},
 	}

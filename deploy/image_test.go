@@ -31,7 +31,7 @@ func TestTheImagesAreTheSameEachTime(t *testing.T) {
 			copied(t, filepath.Join("..", path), filepath.Join(folder, path))
 		}
 		// A checkout has a revision, a folder does not.
-		cmd := exec.Command("make", "--no-print-directory", "-s", "-C", folder, "image")
+		cmd := exec.Command("make", "--no-print-directory", "-s", "-C", folder, "image", "image-cli")
 		cmd.Env, cmd.Stderr = append(os.Environ(), "MAKEFLAGS="), os.Stderr
 		out, err := cmd.Output()
 		if err != nil {
@@ -39,7 +39,7 @@ func TestTheImagesAreTheSameEachTime(t *testing.T) {
 		}
 		digests = append(digests, strings.Fields(string(out)))
 		var of [][]byte
-		for _, name := range []string{"usher.tar", "usher-pod.tar"} {
+		for _, name := range []string{"usher.tar", "usher-pod.tar", "usher-cli.tar"} {
 			archive, err := os.ReadFile(filepath.Join(folder, "dist", name))
 			if err != nil {
 				t.Fatal(err)

@@ -21,6 +21,8 @@ import (
 type Options struct {
 	// Skips reports whether to skip a file below a folder; nil skips none.
 	Skips func(file string) bool
+	// AsFound treats the files that the user named like those below a folder.
+	AsFound bool
 	// Renderer renders the units.
 	Renderer *render.Renderer
 	// Namespace is the one that charts are installed in, KubernetesVersion the server's
@@ -78,7 +80,13 @@ type Input struct {
 // Read reads the paths: files, folders and standard input. The errors are about paths
 // that cannot be read; what is in the files is in the sources.
 func Read(ctx context.Context, paths []string, stdin io.Reader, o Options) (*Input, []error) {
+	if o.AsFound && o.Skips != nil {
+		paths = slices.DeleteFunc(slices.Clone(paths), o.Skips)
+	}
 	tree, errs := units.Find(paths, o.Skips)
+	for i := range tree.Files {
+		tree.Files[i].Named = tree.Files[i].Named && !o.AsFound
+	}
 	in := &Input{Files: len(tree.Files)}
 	requests, err := o.requests(tree.Units)
 	if err != nil {

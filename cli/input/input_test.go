@@ -84,6 +84,22 @@ func TestRead(t *testing.T) {
 			docs:    []string{"c/templates/a.yaml:1 configmap/a of c"},
 			context: []string{"c/templates/b.yaml:1 configmap/b of c"},
 		},
+		"named values of a chart": {
+			files: map[string]string{"c/Chart.yaml": chartYAML, "c/values.yaml": "a: b", "c/templates/a.yaml": "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}"},
+			paths: []string{"c/values.yaml"},
+			docs:  []string{"c/templates/a.yaml:1 configmap/a of c"},
+		},
+		"a named part of templates": {
+			files: map[string]string{"c/Chart.yaml": chartYAML, "c/templates/_a.yaml": "{{ define \"a\" }}a{{ end }}", "c/templates/a.yaml": "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: {{ include \"a\" . }}}"},
+			paths: []string{"c/templates/_a.yaml"},
+			docs:  []string{"c/templates/a.yaml:1 configmap/a of c"},
+		},
+		"a named folder of a chart": {
+			files:   map[string]string{"c/Chart.yaml": chartYAML, "c/templates/a.yaml": "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}", "c/templates/b/b.yaml": "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: b}"},
+			paths:   []string{"c/templates/b"},
+			docs:    []string{"c/templates/b/b.yaml:1 configmap/b of c"},
+			context: []string{"c/templates/a.yaml:1 configmap/a of c"},
+		},
 		"a named file of a kustomization that cannot be built": {
 			files: map[string]string{"k/kustomization.yaml": "resources: [a.yaml, ../b.yaml]", "k/a.yaml": "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}", "b.yaml": "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: b}"},
 			paths: []string{"k/a.yaml"},

@@ -99,7 +99,9 @@ func (s *Summary) Add(f Finding) {
 }
 
 // Formats are the names of the formats.
-func Formats() []string { return []string{"text", "json", "yaml", "sarif", "junit", "github", "html"} }
+func Formats() []string {
+	return []string{"text", "json", "yaml", "sarif", "junit", "github", "html", "markdown"}
+}
 
 // Lines reports whether a format has a line for each finding, so that WriteLines can
 // write it finding by finding.
@@ -135,6 +137,8 @@ func Write(out io.Writer, format string, r *Result, colour bool) error {
 		return writeJUnit(out, r)
 	case "html":
 		return writeHTML(out, r)
+	case "markdown":
+		return writeMarkdown(out, r)
 	}
 	return fmt.Errorf("output format %q is unknown", format)
 }

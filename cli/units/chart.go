@@ -29,6 +29,17 @@ func ofChart(chart, file string) bool {
 	return strings.HasPrefix(first, "values")
 }
 
+// manifestOf reports whether a part of a chart is a manifest, or a folder, so that the
+// chart has objects of it.
+func manifestOf(chart, part string) bool {
+	if info, err := os.Stat(part); err == nil && info.IsDir() {
+		return true
+	}
+	folders := inside(chart, part)
+	folders, name := folders[:len(folders)-1], folders[len(folders)-1]
+	return !strings.HasPrefix(name, "_") && (slices.Contains(folders, "templates") || slices.Contains(folders, "crds"))
+}
+
 // readByChart reports whether a file below the folder of a chart is in the folder for
 // what templates read.
 func readByChart(chart, file string) bool {

@@ -72,13 +72,16 @@ type Tree struct {
 
 // Find finds the files and units in paths, except those that skip reports. A path is
 // a file, a folder or standard input. Units inside others are a part of them. A file
-// that belongs to a chart, or to the kustomization in its folder, selects that. The errors are about paths that cannot be
-// read.
+// that belongs to a chart, or to the kustomization in its folder, selects that. The
+// errors are about paths that cannot be read.
 func Find(paths []string, skip func(file string) bool) (*Tree, []error) {
 	t := &Tree{}
 	var errs []error
 	for _, path := range paths {
 		if chart := enclosing(path); chart != "" {
+			if !manifestOf(chart, path) {
+				path = chart // values, or a part of templates, change objects of other files
+			}
 			t.choose(Unit{Kind: Chart, Folder: chart}, path)
 			continue
 		}

@@ -38,7 +38,8 @@ type checkFlags struct {
 	namespace                                   string
 	namespaceLabels                             map[string]string
 	values, set                                 []string
-	allowEmpty, clusterCRDs, strictInput        bool
+	allowEmpty, asFound                         bool
+	clusterCRDs, strictInput                    bool
 	connection                                  cli.Connection
 	baseline                                    baselineFlags
 	excludePaths                                []string
@@ -152,6 +153,7 @@ of --fail-on or more severe, 2 if input cannot be read, else 0.`,
 	f.BoolVar(&flags.clusterCRDs, "cluster-crds", false, "also use the CustomResourceDefinitions of a cluster")
 	flags.connection.RegisterUser(cmd)
 	cli.AllowEmpty(cmd, &flags.allowEmpty)
+	f.BoolVar(&flags.asFound, "as-found", false, "treat files that are named like those in a folder: leave out those that the configuration excludes, and those without objects")
 	f.BoolVar(&flags.strictInput, "strict-input", false, "exit 1 if a chart, a kustomization or a template is not judged")
 	f.StringArrayVar(&flags.values, "values", nil, "file with values of the chart, if the input has one chart (repeatable)")
 	f.StringArrayVar(&flags.set, "set", nil, "value of the chart, if the input has one chart, as in replicas=3 (repeatable)")
@@ -219,6 +221,7 @@ func (f *checkFlags) run(ctx context.Context) (*check.Run, error) {
 	if err := errors.Join(append(errs, err)...); err != nil {
 		return nil, err
 	}
+	run.Input.AsFound = f.asFound
 	if run.Input.Charts, err = chartValues(c, folder); err != nil {
 		return nil, err
 	}

@@ -39,6 +39,17 @@ func (o *diffOptions) read(ctx context.Context, s streams, paths []string) diffI
 	if err != nil {
 		return diffInput{unread: []error{err}}
 	}
+	// Folders of a comparison may be copies of that with the configuration.
+	for chart, values := range maps.Clone(charts) {
+		for _, path := range paths {
+			to, errTo := filepath.Abs(path)
+			from, errFrom := filepath.Abs(folder)
+			rel, err := filepath.Rel(from, chart)
+			if copied := filepath.Join(to, rel); errors.Join(errTo, errFrom, err) == nil && isFolder(copied) {
+				charts[copied] = values
+			}
+		}
+	}
 	renderer := &render.Renderer{}
 	defer renderer.Close()
 	found, unread := input.Read(ctx, paths, s.in, input.Options{Renderer: renderer, Namespace: cmp.Or(o.connection.Given(), "default"), Charts: charts})

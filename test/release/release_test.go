@@ -80,7 +80,7 @@ func TestReleaseIsCompleteAndChecked(t *testing.T) {
 	want := []string{
 		"checksums.txt", "krew-usher.yaml", "homebrew-usher.rb", "usher.yaml", "usher-cert-manager.yaml", "usher-crds.yaml", "usher-monitoring.yaml",
 		"usher-" + strings.TrimPrefix(v, "v") + ".tgz", "usher-image_" + v + ".tar", "usher-image_" + v + ".digest",
-		"usher-pod-image_" + v + ".tar", "usher-pod-image_" + v + ".digest", "usher-chart_" + v + ".cdx.json",
+		"usher-pod-image_" + v + ".tar", "usher-pod-image_" + v + ".digest", "usher-cli-image_" + v + ".tar", "usher-cli-image_" + v + ".digest", "usher-chart_" + v + ".cdx.json",
 	}
 	for _, program := range mainPrograms {
 		for _, arch := range []string{"amd64", "arm64"} {
@@ -348,9 +348,34 @@ func TestTheImagesAreIndexesThatManifestsName(t *testing.T) {
 	}
 }
 
-// index checks an image, which has the programs, each in a layer, and returns its
-// name with its digest.
-func index(t *testing.T, image string, programs []string) string {
+// TestTheImageOfTheCommandLineIsThatOfTheArchives compares the programs.
+func TestTheImageOfTheCommandLineIsThatOfTheArchives(t *testing.T) {
+	v := version(t)
+	index(t, "usher-cli", []string{"usher"}, "tmp/")
+	layers := map[[32]byte]bool{}
+	for name, blob := range unpacked(t, "usher-cli-image_"+v+".tar") {
+		if layer, err := gzip.NewReader(bytes.NewReader(blob)); err == nil && strings.HasPrefix(name, "blobs/") {
+			r := tar.NewReader(layer)
+			if _, err := r.Next(); err != nil {
+				t.Fatal(err)
+			}
+			program, err := io.ReadAll(r)
+			if err != nil {
+				t.Fatal(err)
+			}
+			layers[sha256.Sum256(program)] = true
+		}
+	}
+	for _, platform := range []string{"linux/amd64", "linux/arm64"} {
+		if !layers[sha256.Sum256(unpacked(t, archiveOf(v, platform))["usher"])] {
+			t.Errorf("the image does not have the program of the archive for %s, whose SBOM it has", platform)
+		}
+	}
+}
+
+// index checks an image, which has the programs and folders, each in a layer, and
+// returns its name with its digest.
+func index(t *testing.T, image string, programs []string, folders ...string) string {
 	t.Helper()
 	v := version(t)
 	name := strings.TrimSpace(string(read(t, image+"-image_"+v+".digest")))
@@ -401,8 +426,8 @@ func index(t *testing.T, image string, programs []string) string {
 			!slices.Equal(config.Config.Entrypoint, []string{"/usher"}) {
 			t.Errorf("the image for %s: %+v", m.Platform.Architecture, config)
 		}
-		if len(image.Layers) != len(programs) {
-			t.Fatalf("it has %d layers, want %v", len(image.Layers), programs)
+		if len(image.Layers) != len(programs)+len(folders) {
+			t.Fatalf("it has %d layers, want %v and %v", len(image.Layers), programs, folders)
 		}
 		for i, program := range programs {
 			holds(t, blob(image.Layers[i].Digest), program, m.Platform.Architecture)

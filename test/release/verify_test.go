@@ -70,8 +70,8 @@ func TestWhatIsPublishedCanBeVerified(t *testing.T) {
 		t.Fatal(err)
 	}
 	names := strings.Fields(string(published))
-	if len(names) != 3 {
-		t.Fatalf("published are %v, want two images and the chart", names)
+	if len(names) != 4 {
+		t.Fatalf("published are %v, want three images and the chart", names)
 	}
 	for _, name := range names {
 		for _, args := range [][]string{

@@ -3,6 +3,7 @@
 //
 //	go run ./image -binary bin/usher -arch amd64 -name usher:latest -o dist/usher.tar
 //	go run ./image -binary dist/{arch}/usher -arch amd64,arm64 -name usher:v1 -o dist/usher.tar
+//	go run ./image -binary bin/usher -folder /tmp -name usher-cli:latest -o dist/usher-cli.tar
 //
 // The first binary is the entrypoint. Each is in the root folder with its own
 // name, unless its path is given, as in -binary bin/proxy:/usr/bin/proxy. With
@@ -48,6 +49,14 @@ func main() {
 		binaries = append(binaries, binary{file, path.Clean(place)})
 		return nil
 	})
+	var folders []string
+	flag.Func("folder", "empty `PATH` of the image in which every user may create files; may be repeated", func(text string) error {
+		if !path.IsAbs(text) || path.Clean(text) == "/" {
+			return fmt.Errorf("%q is not a folder in an image; write a path such as /tmp", text)
+		}
+		folders = append(folders, path.Clean(text))
+		return nil
+	})
 	arch := flag.String("arch", "amd64", "architectures of the binaries, as Go names them, separated by commas; {arch} in a FILE stands for each")
 	labels := map[string]string{}
 	flag.Func("label", "`KEY=VALUE` that images and their index are annotated with; may be repeated", func(text string) error {
@@ -65,7 +74,7 @@ func main() {
 		fmt.Fprintln(os.Stderr, "image: no binary; name one with -binary")
 		os.Exit(2)
 	}
-	digest, err := run(binaries, strings.Split(*arch, ","), labels, *name, *out)
+	digest, err := run(binaries, folders, strings.Split(*arch, ","), labels, *name, *out)
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "image:", err)
 		os.Exit(1)
@@ -76,14 +85,14 @@ func main() {
 // A binary is a file, and its path in the image.
 type binary struct{ file, place string }
 
-func run(binaries []binary, architectures []string, labels map[string]string, name, out string) (v1.Hash, error) {
+func run(binaries []binary, folders, architectures []string, labels map[string]string, name, out string) (v1.Hash, error) {
 	var images []mutate.IndexAddendum
 	for _, arch := range architectures {
 		of := make([]binary, len(binaries))
 		for i, b := range binaries {
 			of[i] = binary{strings.ReplaceAll(b.file, "{arch}", arch), b.place}
 		}
-		image, err := build(of, arch, labels)
+		image, err := build(of, folders, arch, labels)
 		if err != nil {
 			return v1.Hash{}, fmt.Errorf("building the image for %s: %w", arch, err)
 		}
@@ -109,17 +118,31 @@ func index(images []mutate.IndexAddendum, labels map[string]string) v1.ImageInde
 }
 
 // build builds the image: a layer for each binary, so that a node with several
-// images stores the binaries that they share once.
-func build(binaries []binary, arch string, labels map[string]string) (v1.Image, error) {
+// images stores the binaries that they share once, and one for each folder.
+func build(binaries []binary, folders []string, arch string, labels map[string]string) (v1.Image, error) {
 	image := mutate.ConfigMediaType(mutate.MediaType(empty.Image, types.OCIManifestSchema1), types.OCIConfigJSON)
+	var layers []v1.Layer
 	for _, b := range binaries {
-		layer, err := layerOf(b)
+		program, err := os.ReadFile(b.file)
 		if err != nil {
 			return nil, err
 		}
-		if image, err = mutate.AppendLayers(image, layer); err != nil {
+		layer, err := layerOf(tar.Header{Name: b.place, Mode: 0o755}, program)
+		if err != nil {
 			return nil, err
 		}
+		layers = append(layers, layer)
+	}
+	for _, folder := range folders {
+		layer, err := layerOf(tar.Header{Typeflag: tar.TypeDir, Name: folder + "/", Mode: 0o1777}, nil)
+		if err != nil {
+			return nil, err
+		}
+		layers = append(layers, layer)
+	}
+	image, err := mutate.AppendLayers(image, layers...)
+	if err != nil {
+		return nil, err
 	}
 	config, err := image.ConfigFile()
 	if err != nil {
@@ -137,15 +160,12 @@ func build(binaries []binary, arch string, labels map[string]string) (v1.Image, 
 	return mutate.Annotations(image, labels).(v1.Image), nil
 }
 
-// layerOf is a layer with one binary.
-func layerOf(b binary) (v1.Layer, error) {
-	program, err := os.ReadFile(b.file)
-	if err != nil {
-		return nil, err
-	}
+// layerOf is a layer with a file or a folder.
+func layerOf(header tar.Header, content []byte) (v1.Layer, error) {
 	var files bytes.Buffer
 	w := tar.NewWriter(&files)
-	if err := add(w, strings.TrimPrefix(b.place, "/"), program, 0o755); err != nil {
+	header.Name = strings.TrimPrefix(header.Name, "/")
+	if err := add(w, header, content); err != nil {
 		return nil, err
 	}
 	if err := w.Close(); err != nil {
@@ -224,13 +244,14 @@ func addFolder(w *tar.Writer, folder fs.FS) error {
 		if err != nil {
 			return err
 		}
-		return add(w, path, content, 0o644)
+		return add(w, tar.Header{Name: path, Mode: 0o644}, content)
 	})
 }
 
-// add adds a file without times and owners.
-func add(w *tar.Writer, path string, content []byte, mode int64) error {
-	if err := w.WriteHeader(&tar.Header{Name: path, Size: int64(len(content)), Mode: mode, Format: tar.FormatUSTAR}); err != nil {
+// add adds a file or a folder without times and owners.
+func add(w *tar.Writer, header tar.Header, content []byte) error {
+	header.Size, header.Format = int64(len(content)), tar.FormatUSTAR
+	if err := w.WriteHeader(&header); err != nil {
 		return err
 	}
 	_, err := w.Write(content)
