@@ -200,6 +200,8 @@ func (f *checkFlags) run(ctx context.Context) (*check.Run, error) {
 		}
 	}
 	run.Input.Skips, err = skips(c, folder)
+	errs = append(errs, err)
+	o.Policies, err = policiesIn(ctx, c, folder)
 	if err := errors.Join(append(errs, err)...); err != nil {
 		return nil, err
 	}
