@@ -223,7 +223,7 @@ func ofPolicy(d admission.Decision) finding.Finding {
 	entry, _ := ruledocs.Find(id)
 	f := finding.Finding{Rule: id, Level: entry.Level, RefusedByServer: d.Denies, Message: d.Message, Harm: entry.Harm, Fix: entry.Fix}
 	if d.Where != "" {
-		f.Fix += " in " + d.Where
+		f.Fix += "; its manifest is in " + d.Where
 	}
 	return f
 }

@@ -85,9 +85,9 @@ func otherEntries() []Entry {
 			"the object works as if its manifest did not have the field",
 			"remove the field, or enable its feature gate in the cluster and in usher's configuration: `policies: {featureGates: {NAME: true}}`")),
 		refusal(since(release.V(0, 2), entry(PolicyDenial, finding.Invariant, []string{"any"}, "A ValidatingAdmissionPolicy denies the object",
-			"the API server refuses the object where the policy and its binding are applied", "change the object as the message says, or the policy"))),
+			"the API server refuses the object where the policy and its binding are applied", "change the object as the message says, or the policy, which `kubectl get validatingadmissionpolicy NAME -o yaml` shows"))),
 		since(release.V(0, 2), entry(PolicyWarning, finding.Baseline, []string{"any"}, "A ValidatingAdmissionPolicy warns about the object",
-			"the API server accepts the object with this warning", "change the object as the message says, or the policy")),
+			"the API server accepts the object with this warning", "change the object as the message says, or the policy, which `kubectl get validatingadmissionpolicy NAME -o yaml` shows")),
 		entry(InjectWarning, finding.Baseline, podKinds, "Injection proceeds, or is skipped, with a warning",
 			"pods may start without the template, or with containers that conflict", "write what the finding says into the field that it names, such as the annotation `inject.usher.dev/<template>: \"true\"`"),
 	}
