@@ -11,6 +11,10 @@ type Paths struct {
 	// Exclude are patterns of files and folders, relative to the configuration's
 	// folder: * is any part of a name, ** any number of folders.
 	Exclude []string `json:"exclude,omitempty"`
+	// Policies are files and folders, relative to the configuration's folder, with
+	// ValidatingAdmissionPolicies, their bindings and parameters, which apply to the
+	// objects of every check.
+	Policies []string `json:"policies,omitempty"`
 }
 
 // Excludes returns a function that reports whether a path, relative to the

@@ -1,6 +1,7 @@
 package verdict_test
 
 import (
+	"context"
 	"strings"
 	"testing"
 
@@ -22,6 +23,10 @@ func (s server) Validate(verdict.Object, *verdict.Object, *verdict.Facts) []find
 }
 
 func (s server) Complete(verdict.Object) bool { return s.complete }
+
+func (server) Admit(context.Context, *verdict.Object, *verdict.Object, bool, *verdict.Facts) []finding.Finding {
+	return nil
+}
 
 // TestJudge_ServerRows asks the API server's own validation about a change that the
 // table's rows say it refuses.

@@ -14,6 +14,7 @@
 //	mandatory  hold a pod to the mandatory templates
 //	decode     decode the object after these steps
 //	validate   find what the API server refuses
+//	admit      find what admission policies of the API server deny
 //	evaluate   apply the rules
 //	compare    look up what the change does to the existing object
 //	weigh      turn findings into denials and warnings by the namespace's levels

@@ -1,6 +1,7 @@
 package verdict
 
 import (
+	"context"
 	"time"
 
 	"github.com/usher-dev/usher/config"
@@ -97,6 +98,11 @@ type Validator interface {
 	// on which the server's decision about a change depends. It does not know what
 	// controllers wrote into an object of which only the manifest is known.
 	Complete(old Object) bool
+	// Admit finds what the server's admission policies deny, and warn of, if it
+	// creates the object, changes old to it, or deletes old because there is no
+	// object. The object is as the server admits it: without what only its pods get.
+	// refused is true if Validate refuses the object.
+	Admit(ctx context.Context, object, old *Object, refused bool, f *Facts) []finding.Finding
 }
 
 // Input is what rules know besides the object.

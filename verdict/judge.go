@@ -20,7 +20,7 @@ func Judge(ctx context.Context, object Object, old *Object, f *Facts) (*Verdict,
 		if err := settings(); err != nil {
 			return nil, err
 		}
-		for _, step := range []func() error{ctx.Err, j.decode, j.validate} {
+		for _, step := range []func() error{ctx.Err, j.decode, j.validate, j.admit} {
 			if err := step(); err != nil {
 				return nil, err
 			}
@@ -28,7 +28,7 @@ func Judge(ctx context.Context, object Object, old *Object, f *Facts) (*Verdict,
 		j.weigh()
 		return j.Verdict, nil
 	}
-	for _, step := range []func() error{j.propagateOptIn, j.inject, j.connect, j.verifyMandatory, j.decode, j.validate, j.evaluate, j.compare} {
+	for _, step := range []func() error{j.propagateOptIn, j.inject, j.connect, j.verifyMandatory, j.decode, j.validate, j.admit, j.evaluate, j.compare} {
 		if err := step(); err != nil {
 			return nil, err
 		}

@@ -31,6 +31,8 @@ type World struct {
 	// Validator finds what the API server refuses. It is nil in the webhook,
 	// because the API server validates the object itself.
 	Validator Validator
+	// Admission is true if the Validator knows admission policies to apply.
+	Admission bool
 	// Defaulted is true if the API server has set the defaults of the objects.
 	Defaulted bool
 	// Plan plans the steps of a change; Explain fills in the steps of the decisions

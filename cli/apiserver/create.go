@@ -27,6 +27,8 @@ type call struct {
 	// labels are the labels of the namespace.
 	labels   map[string]string
 	warnings []string
+	// prepares is true if the object is only completed, and not validated.
+	prepares bool
 }
 
 // AddWarning implements warning.Recorder.
@@ -68,7 +70,7 @@ func (c *call) create(object runtime.Object) ([]finding.Finding, error) {
 			return refusals(err, nil), nil
 		}
 	}
-	r := &recorder{RESTCreateUpdateStrategy: c.strategy, changes: c.server.changes(c.kind.Kind)}
+	r := &recorder{RESTCreateUpdateStrategy: c.strategy, changes: c.server.changes(c.kind.Kind), prepares: c.prepares}
 	if err := rest.BeforeCreate(r, ctx, object); err != nil {
 		return refusals(err, r.errs), nil
 	}

@@ -16,6 +16,8 @@ type recorder struct {
 	rest.RESTCreateUpdateStrategy
 	changes []*change
 	errs    field.ErrorList
+	// prepares is true if it only prepares objects, and does not validate them.
+	prepares bool
 }
 
 // PrepareForCreate implements rest.RESTCreateStrategy.
@@ -53,11 +55,17 @@ func (r *recorder) keep(object runtime.Object) (restore func()) {
 
 // Validate implements rest.RESTCreateStrategy.
 func (r *recorder) Validate(ctx context.Context, object runtime.Object) field.ErrorList {
+	if r.prepares {
+		return nil
+	}
 	return r.of(object, nil, r.RESTCreateUpdateStrategy.Validate(ctx, object))
 }
 
 // ValidateUpdate implements rest.RESTUpdateStrategy.
 func (r *recorder) ValidateUpdate(ctx context.Context, object, old runtime.Object) field.ErrorList {
+	if r.prepares {
+		return nil
+	}
 	return r.of(object, old, r.RESTCreateUpdateStrategy.ValidateUpdate(ctx, object, old))
 }
 
@@ -81,6 +89,9 @@ func (r *recorder) admitted(errs field.ErrorList) field.ErrorList {
 
 // ValidateDeclaratively implements rest.DeclarativeValidationStrategy.
 func (r *recorder) ValidateDeclaratively(ctx context.Context, object, old runtime.Object, errs field.ErrorList, how operation.Type, config rest.DeclarativeValidationConfig) field.ErrorList {
+	if r.prepares {
+		return nil
+	}
 	if s, ok := r.RESTCreateUpdateStrategy.(rest.DeclarativeValidationStrategy); ok {
 		errs = s.ValidateDeclaratively(ctx, object, old, errs, how, config)
 	}

@@ -18,31 +18,41 @@ import (
 // changed to new like kubectl apply; if old is an object from a cluster, it is
 // used as is, and new is the result.
 func (c *call) update(old, new []byte) ([]finding.Finding, error) {
-	object, found := c.decode(new)
+	object, before, found, err := c.pair(old, new)
+	if object == nil || err != nil {
+		return found, err
+	}
+	var more []finding.Finding
+	if before == nil {
+		more, err = c.create(object)
+	} else {
+		more, err = c.replace(object, before)
+	}
+	return append(found, more...), err
+}
+
+// pair returns the objects of an update: the new one, nil if it does not decode, and
+// the one before, nil if the server would not have stored it, so that it is created.
+func (c *call) pair(old, new []byte) (object, before runtime.Object, found []finding.Finding, err error) {
+	object, found = c.decode(new)
 	if object == nil {
-		return found, nil
+		return nil, nil, found, nil
 	}
 	live, stored, err := c.stored(old)
-	if err != nil {
-		return nil, err
-	}
-	if live == nil {
-		// An object that the server would not have stored is not updated.
-		more, err := c.create(object)
-		return append(found, more...), err
+	if live == nil || err != nil {
+		return object, nil, found, err
 	}
 	if !stored {
 		object, err = c.applied(old, new, live)
 		if err != nil {
-			return nil, err
+			return nil, nil, nil, err
 		}
 	}
-	before := c.existing(live)
+	before = c.existing(live)
 	if object == nil || before == nil {
-		return nil, fmt.Errorf("the existing %s does not decode", c.kind.Kind)
+		return nil, nil, nil, fmt.Errorf("the existing %s does not decode", c.kind.Kind)
 	}
-	more, err := c.replace(object, before)
-	return append(found, more...), err
+	return object, before, found, nil
 }
 
 // stored returns an existing object as the server has it; nil if the server
@@ -160,7 +170,7 @@ func (c *call) replace(object, old runtime.Object) ([]finding.Finding, error) {
 			return refusals(err, nil), nil
 		}
 	}
-	r := &recorder{RESTCreateUpdateStrategy: c.strategy, changes: c.server.changes(c.kind.Kind)}
+	r := &recorder{RESTCreateUpdateStrategy: c.strategy, changes: c.server.changes(c.kind.Kind), prepares: c.prepares}
 	if err := rest.BeforeUpdate(r, ctx, object, old); err != nil {
 		return refusals(err, nil), nil
 	}

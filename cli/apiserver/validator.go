@@ -30,6 +30,8 @@ type Validator struct {
 	custom map[schema.GroupKind]definition
 	// outer defines the kinds that custom does not; nil for none.
 	outer *Validator
+	// enforced is what Enforce knows; nil if the policies are those of outer, or none.
+	enforced *enforced
 }
 
 // shared is what a Validator and those within it share.
@@ -42,6 +44,8 @@ type shared struct {
 	// them.
 	defined map[digest]defined
 	judged  sync.Map // functions that return findings, by digest
+	// policies are functions that return admission policies, by digest.
+	policies sync.Map
 }
 
 // Options select the server.

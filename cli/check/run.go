@@ -88,7 +88,7 @@ func (r *Run) Files(ctx context.Context, paths []string, stdin io.Reader) (*repo
 	}
 	t := newTotals(append(errs, more...))
 	t.result.Summary.Files, t.result.Summary.Rendered = in.Files+len(read)-len(in.Sources), in.Rendered
-	t.result.NotEvaluated, t.result.Unjudged = files.NotEvaluated(documents(read)), in.Unjudged
+	t.result.NotEvaluated, t.result.Unjudged = j.notEvaluated(read), in.Unjudged
 	ended := j.all(ctx, read, t)
 	if ctx.Err() != nil {
 		ended = fmt.Errorf("stopped: %w", context.Cause(ctx))
@@ -127,14 +127,18 @@ func (j *judging) load(read []file, given []*manifest.Document, o files.Options)
 	return errs
 }
 
-// documents are all documents that are judged.
-func documents(read []file) (all []*manifest.Document) {
+// notEvaluated are the objects that decide about others, and that usher does not
+// evaluate.
+func (j *judging) notEvaluated(read []file) []files.Unevaluated {
+	var docs []*manifest.Document
 	for _, f := range read {
-		if !f.template {
-			all = append(all, f.Docs...)
+		for _, d := range f.Docs {
+			if !f.template && !j.in(d).Evaluates(d) {
+				docs = append(docs, d)
+			}
 		}
 	}
-	return all
+	return files.NotEvaluated(docs)
 }
 
 // without removes from paths the files that are among the sources, however they are

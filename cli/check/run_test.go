@@ -13,6 +13,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/usher-dev/usher/cli/admission"
 	"github.com/usher-dev/usher/cli/files"
 	"github.com/usher-dev/usher/cli/report"
 	"github.com/usher-dev/usher/config"
@@ -27,6 +28,12 @@ func (s server) Validate(o verdict.Object, _ *verdict.Object, _ *verdict.Facts) 
 	s.judge(o.Name)
 	return []finding.Finding{{Rule: "test", Level: finding.Invariant, RefusedByServer: true, Field: "data", Message: "found in " + o.Name}}
 }
+func (server) Admit(context.Context, *verdict.Object, *verdict.Object, bool, *verdict.Facts) []finding.Finding {
+	return nil
+}
+func (server) Enforce([]admission.Manifest) map[int]string    { return nil }
+func (server) Enforces(string) bool                           { return false }
+func (server) Unadmitted() admission.Left                     { return nil }
 func (server) Complete(verdict.Object) bool                   { return true }
 func (server) Define([]byte) ([]finding.Finding, bool, error) { return nil, false, nil }
 func (s server) Within() files.Validator                      { return s }

@@ -6,6 +6,7 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/usher-dev/usher/cli/admission"
 	"github.com/usher-dev/usher/cli/files"
 	"github.com/usher-dev/usher/cli/report"
 	"github.com/usher-dev/usher/policies"
@@ -59,14 +60,16 @@ func (t *totals) end(workspaces map[string]*files.Workspace, notes []string) {
 	slices.SortFunc(r.Skipped, func(a, b report.Skipped) int {
 		return cmp.Or(cmp.Compare(a.Reason, b.Reason), cmp.Compare(a.APIVersion, b.APIVersion), cmp.Compare(a.Kind, b.Kind))
 	})
+	undecided := admission.Left{}
 	for _, zone := range slices.Sorted(maps.Keys(workspaces)) {
+		undecided.Add(workspaces[zone].Unadmitted())
 		for _, note := range workspaces[zone].Notes {
 			if !slices.Contains(r.Notes, note) {
 				r.Notes = append(r.Notes, note)
 			}
 		}
 	}
-	r.Notes = slices.Concat(r.Notes, notes, t.notes)
+	r.Notes = slices.Concat(r.Notes, notes, t.notes, undecided.Notes())
 	if left := workspaces[""].Unjudged(); left != "" {
 		r.Notes = append(r.Notes, left)
 	}

@@ -62,12 +62,17 @@ func (w *Workspace) define(given, docs []*manifest.Document) []error {
 
 // vary makes a definition serve its own unit.
 func (w *Workspace) vary(d *manifest.Document) {
-	own := w.variants[d.Unit]
+	_, _, _ = w.variant(d.Unit).Define(d.JSON) // the caller has the refusals; the first of a unit serves
+}
+
+// variant returns the validator of a unit that differs from the others.
+func (w *Workspace) variant(unit string) Validator {
+	own := w.variants[unit]
 	if own == nil {
 		own = w.options.Validator.Within()
-		w.variants[d.Unit] = own
+		w.variants[unit] = own
 	}
-	_, _, _ = own.Define(d.JSON) // the caller has the refusals; the first of a unit serves
+	return own
 }
 
 // Unjudged describes what the validator left out of the objects that it judged, ""

@@ -9,6 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/version"
 
+	"github.com/usher-dev/usher/cli/admission"
 	"github.com/usher-dev/usher/cli/manifest"
 	"github.com/usher-dev/usher/config"
 	"github.com/usher-dev/usher/facts"
@@ -47,6 +48,10 @@ type Options struct {
 	Validator Validator
 	// Definitions are CustomResourceDefinitions in addition to those in the input.
 	Definitions []*manifest.Document
+	// Policies are ValidatingAdmissionPolicies, their bindings and parameters in
+	// addition to those in the input, ClusterPolicies those of a cluster.
+	Policies        []*manifest.Document
+	ClusterPolicies []admission.Manifest
 	// Plan requests the plan of a change, Explain the steps of the decisions;
 	// Verbose: see verdict.World.
 	Plan, Explain, Verbose bool
@@ -69,6 +74,13 @@ type Validator interface {
 	// Unjudged describes what it left out of the objects that it validated, "" if
 	// nothing.
 	Unjudged() string
+	// Enforce makes Admit apply the admission policies among the objects, and returns
+	// by index why the server refuses some.
+	Enforce(objects []admission.Manifest) map[int]string
+	// Enforces reports whether a policy of that name and a binding take effect.
+	Enforces(policy string) bool
+	// Unadmitted counts what Admit did not decide.
+	Unadmitted() admission.Left
 }
 
 // A Workspace contains the facts from files. It is safe for concurrent use.
@@ -92,6 +104,10 @@ type Workspace struct {
 	objects     index
 	given       map[*manifest.Document]bool
 	refused     map[schema.GroupKind]bool // kinds whose definitions the server refuses
+	// invalid are the admission policies that the server refuses, broken their names.
+	invalid  map[*manifest.Document]bool
+	broken   map[string]bool
+	enforces bool // there are admission policies
 }
 
 // Load loads the facts from the documents. given are the documents of files
@@ -106,12 +122,14 @@ func Load(docs, given []*manifest.Document, o Options) (*Workspace, []error) {
 		options: o, labels: map[string]map[string]string{}, annotations: map[string]map[string]string{},
 		networks: manifest.Networks(docs, o.Namespace), given: map[*manifest.Document]bool{},
 		refused: map[schema.GroupKind]bool{}, variants: map[string]Validator{}, worlds: map[string]*verdict.World{},
+		invalid: map[*manifest.Document]bool{}, broken: map[string]bool{},
 	}
 	for _, d := range given {
 		w.given[d] = true
 	}
 	errs := w.loadTemplates(docs, given)
 	errs = append(errs, w.define(o.Definitions, docs)...)
+	errs = append(errs, w.enforce(docs)...)
 	w.objects, w.operators = newIndex(docs, o.Namespace), newOperators(docs)
 	own := map[string]map[string]string{}
 	for _, d := range docs {
@@ -132,7 +150,7 @@ func Load(docs, given []*manifest.Document, o Options) (*Workspace, []error) {
 		UnseenTemplates: "usher read only the given templates", UnseenNetworks: unseen,
 	}
 	if o.Validator != nil {
-		w.world.Validator = o.Validator
+		w.world.Validator, w.world.Admission = o.Validator, w.enforces
 	}
 	for unit, own := range w.variants {
 		world := *w.world

@@ -218,6 +218,8 @@ func (f *checkFlags) run(ctx context.Context) (*check.Run, error) {
 		errs = append(errs, ruleID("exclude", id))
 	}
 	run.Input.Skips, err = excluded(c, folder, f.excludePaths)
+	errs = append(errs, err)
+	o.Policies, err = policiesIn(ctx, c, folder)
 	if err := errors.Join(append(errs, err)...); err != nil {
 		return nil, err
 	}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/usher-dev/usher/cli/admission"
 	"github.com/usher-dev/usher/cli/apiserver"
 	"github.com/usher-dev/usher/cli/files"
 	"github.com/usher-dev/usher/cli/manifest"
@@ -112,7 +113,7 @@ func (o *diffOptions) run(ctx context.Context, s streams, args []string) error {
 		if err != nil {
 			return err
 		}
-		report.errs, report.NotEvaluated = slices.Concat(new.unread, onOneSide(new, diffInput{})), files.NotEvaluated(new.docs)
+		report.errs = slices.Concat(new.unread, onOneSide(new, diffInput{}))
 		diffLive(ctx, report, cluster, new.docs, o)
 	} else {
 		old, new := o.read(ctx, s, args[:1]), o.read(ctx, s, append(args[1:], o.files...))
@@ -122,12 +123,12 @@ func (o *diffOptions) run(ctx context.Context, s streams, args []string) error {
 				fmt.Fprintf(s.err, "%s %s is not compared, because it cannot be rendered: %s\n", new.unjudged[path].Kind, new.unjudged[path].Path, new.unjudged[path].Reason)
 			}
 		}
-		report.errs, report.NotEvaluated = slices.Concat(old.unread, new.unread), files.NotEvaluated(new.docs)
-		if workspace, _, err := o.workspace(new.docs, o.server, nil); err != nil {
+		report.errs = slices.Concat(old.unread, new.unread)
+		if workspace, _, err := o.workspace(ctx, new.docs, o.server, nil, nil); err != nil {
 			report.errs = append(report.errs, err)
 		} else {
 			diffFiles(ctx, report, workspace, old, new)
-			report.note(workspace)
+			report.note(workspace, new.docs)
 		}
 	}
 	if ctx.Err() != nil {
@@ -142,16 +143,20 @@ func (o *diffOptions) run(ctx context.Context, s streams, args []string) error {
 	return exitOf(s.err, report, o.failOn)
 }
 
-// workspace contains the new objects, for a server of that version. define, if
-// set, registers kinds that the objects do not define.
-func (o *diffOptions) workspace(docs []*manifest.Document, version string, define func(*apiserver.Validator) error) (*files.Workspace, *apiserver.Validator, error) {
-	c, err := configuration(o.config)
+// workspace contains the new objects, for a server of that version with these policies.
+// define, if set, registers kinds that the objects do not define.
+func (o *diffOptions) workspace(ctx context.Context, docs []*manifest.Document, version string, stored []admission.Manifest, define func(*apiserver.Validator) error) (*files.Workspace, *apiserver.Validator, error) {
+	c, folder, err := located(o.config)
+	if err != nil {
+		return nil, nil, err
+	}
+	policies, err := policiesIn(ctx, c, folder)
 	if err != nil {
 		return nil, nil, err
 	}
 	options := files.Options{
 		Steps: verdict.VerifyUpdate | verdict.Validate | verdict.Compare, Configuration: c, Rules: c.Options(), Namespace: cmp.Or(o.connection.Given(), "default"),
-		OwnNamespace: o.own, Plan: true,
+		OwnNamespace: o.own, Policies: policies, ClusterPolicies: stored, Plan: true,
 	}
 	if version != "" {
 		if options.Server, err = parseVersion(version); err != nil {

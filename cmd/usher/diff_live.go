@@ -66,8 +66,15 @@ func diffLive(ctx context.Context, report *diffReport, cluster *liveObjects, doc
 		}
 		version = served.GitVersion
 	}
-	workspace, server, err := o.workspace(docs, version, func(server *apiserver.Validator) (err error) {
-		report.notes, err = cluster.define(ctx, server, docs)
+	policies, note, err := cluster.policies(ctx, docs)
+	if err != nil {
+		report.errs = append(report.errs, err)
+		return
+	}
+	workspace, server, err := o.workspace(ctx, docs, version, policies.found, func(server *apiserver.Validator) (err error) {
+		if report.notes, err = cluster.define(ctx, server, append(policies.paramKinds(), docs...)); note != "" {
+			report.notes = append(report.notes, note)
+		}
 		return err
 	})
 	if err != nil {
@@ -106,7 +113,7 @@ func diffLive(ctx context.Context, report *diffReport, cluster *liveObjects, doc
 		}
 	}
 	o.previewTemplates(ctx, report, workspace, docs)
-	report.note(workspace)
+	report.note(workspace, docs)
 }
 
 // define registers the kinds of the documents that the cluster's

@@ -50,8 +50,9 @@ func markdownRows(b *strings.Builder, o diffObject) {
 		row("", "not compared, because usher knows no transitions of "+markdown.Code(o.APIVersion), "")
 		return
 	default:
-		row("", o.Action, "")
-		return
+		if row("", o.Action, ""); len(o.Changes) == 0 {
+			return
+		}
 	}
 	if len(o.Changes) == 0 {
 		row("", "**"+string(o.Outcome)+"**", "")
@@ -64,7 +65,12 @@ func markdownRows(b *strings.Builder, o diffObject) {
 				from, to := values(c.From, c.To)
 				line += ": " + markdown.Code(from) + " → " + markdown.Code(to)
 			}
-			lines = append(lines, line, place(c.File, c.Line))
+			if c.Path == "" { // it is about the whole object
+				line = place(c.File, c.Line)
+			} else {
+				line += "<br>" + place(c.File, c.Line)
+			}
+			lines = append(lines, line)
 		}
 		effect := "**" + string(r.Outcome) + "**"
 		if of := r.Of(); of != "" {

@@ -60,7 +60,12 @@ func textDiff(w io.Writer, r *diffReport) error {
 		case actionUnknown:
 			fmt.Fprintf(&b, "%s: not compared, because usher knows no transitions of %s %s\n", name, o.APIVersion, o.Kind)
 		default:
-			fmt.Fprintf(&b, "%s: %s\n", name, o.Action)
+			fmt.Fprintf(&b, "%s: %s", name, o.Action)
+			if len(o.Changes) > 0 {
+				fmt.Fprintf(&b, ", but %s", o.Outcome)
+			}
+			b.WriteByte('\n')
+			writeChanges(&b, o)
 		}
 		if o.Template != nil {
 			o.Template.text(&b)

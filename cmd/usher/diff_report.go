@@ -8,6 +8,7 @@ import (
 
 	"github.com/usher-dev/usher/cli/files"
 	"github.com/usher-dev/usher/cli/manifest"
+	"github.com/usher-dev/usher/policies/ruledocs"
 	"github.com/usher-dev/usher/policies/transition"
 	"github.com/usher-dev/usher/verdict"
 )
@@ -44,9 +45,11 @@ type diffReport struct {
 	notes []string // what was not judged
 }
 
-// note adds how the validation of a comparison differed from the server's.
-func (r *diffReport) note(workspace *files.Workspace) {
-	r.notes = append(r.notes, workspace.Notes...)
+// note adds how the validation of a comparison with these new objects differed from
+// the server's.
+func (r *diffReport) note(workspace *files.Workspace, new []*manifest.Document) {
+	r.NotEvaluated = workspace.NotEvaluated(new)
+	r.notes = slices.Concat(r.notes, workspace.Notes, workspace.Unadmitted().Notes())
 	if left := workspace.Unjudged(); left != "" {
 		r.notes = append(r.notes, left)
 	}
@@ -129,20 +132,28 @@ func (r *diffReport) compared(old, new *manifest.Document, v *verdict.Verdict, e
 			}
 		}
 	}
-	r.refused(&o, v, at)
+	r.refused(&o, v.Findings, at)
 	r.add(o)
 }
 
 // refused adds what the API server refuses of the new object: then the change
 // has no effect.
-func (r *diffReport) refused(o *diffObject, v *verdict.Verdict, at func(transition.Change) diffChange) {
-	for _, f := range v.Findings {
-		if f.Source != verdict.FromServer || !f.RefusedByServer {
+func (r *diffReport) refused(o *diffObject, found []verdict.Finding, at func(transition.Change) diffChange) {
+	unchanged := o.Action == actionUnchanged
+	for _, f := range found {
+		byPolicy := f.Rule == ruledocs.PolicyDenial
+		switch {
+		case f.Source != verdict.FromServer || byPolicy && unchanged: // kubectl does not send the object
+			continue
+		case f.Rule == ruledocs.PolicyWarning && !unchanged:
+			r.notes = append(r.notes, fmt.Sprintf("%s:%d: %s", o.File, o.Line, f.Message))
+			continue
+		case !f.RefusedByServer:
 			continue
 		}
 		explained := func(c diffChange) bool {
 			// The server reads errors about clusterIP in clusterIPs.
-			return c.RefusedBy == transition.Server && (under(c.Path, f.Field) || under(f.Field, c.Path) || under(f.Field, c.Path+"s"))
+			return !byPolicy && c.RefusedBy == transition.Server && (under(c.Path, f.Field) || under(f.Field, c.Path) || under(f.Field, c.Path+"s"))
 		}
 		if slices.ContainsFunc(o.Changes, explained) {
 			continue // the table has steps for it
@@ -173,10 +184,21 @@ func (r *diffReport) created(new *manifest.Document, v *verdict.Verdict, err err
 	if err != nil {
 		o.Action, o.Error = actionFailed, err.Error()
 	} else {
-		r.refused(&o, v, func(c transition.Change) diffChange {
+		r.refused(&o, v.Findings, func(c transition.Change) diffChange {
 			line, column := new.Position(c.Path)
 			return diffChange{c, new.File, line, column}
 		})
+	}
+	r.add(o)
+}
+
+// deleted adds an object that is only in the old manifests.
+func (r *diffReport) deleted(old *manifest.Document, found []verdict.Finding, err error) {
+	o := describeDocument(old, actionDeleted)
+	if err != nil {
+		o.Action, o.Error = actionFailed, err.Error()
+	} else {
+		r.refused(&o, found, func(c transition.Change) diffChange { return diffChange{Change: c, File: old.File, Line: old.Line} })
 	}
 	r.add(o)
 }
@@ -248,7 +270,8 @@ func diffFiles(ctx context.Context, report *diffReport, workspace *files.Workspa
 			report.Summary[actionMissed]++
 			continue
 		}
-		report.add(describeDocument(d, actionDeleted))
+		found, err := workspace.Deletion(ctx, d)
+		report.deleted(d, found, err)
 	}
 }
 

@@ -48,10 +48,10 @@ func (r *diffReport) changed() []diffObject {
 
 // severity orders objects: first those that cannot be compared, then by outcome.
 func (o diffObject) severity() int {
-	switch o.Action {
-	case actionFailed:
+	switch {
+	case o.Action == actionFailed:
 		return len(transition.Outcomes()) + 2
-	case actionChanged:
+	case o.Outcome != "":
 		return slices.Index(append(transition.Outcomes(), transition.Unknown), o.Outcome) + 1
 	}
 	return 0

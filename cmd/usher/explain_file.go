@@ -22,7 +22,11 @@ func (f *explainFlags) files(ctx context.Context, s streams) ([]*explain.Explana
 	if err := expectStdin(s, o.files, o.templates); err != nil {
 		return nil, err
 	}
-	c, err := configuration("")
+	c, folder, err := located("")
+	if err != nil {
+		return nil, err
+	}
+	policies, err := policiesIn(ctx, c, folder)
 	if err != nil {
 		return nil, err
 	}
@@ -43,12 +47,9 @@ func (f *explainFlags) files(ctx context.Context, s streams) ([]*explain.Explana
 	workspace, more := files.Load(docs, given, files.Options{
 		Steps: verdict.All, Configuration: c, Rules: c.Options(), Server: version, Validator: server,
 		Namespace: cmp.Or(f.connect.Given(), "default"), OwnNamespace: f.own, NamespaceLabels: o.namespaceLabels,
-		NativeSidecars: o.nativeSidecars, Explain: true,
+		NativeSidecars: o.nativeSidecars, Policies: policies, Explain: true,
 	})
 	errs = append(errs, more...)
-	if note := files.NotEvaluatedNote(files.NotEvaluated(docs)); note != "" {
-		fmt.Fprintln(s.err, note)
-	}
 	var all []*explain.Explanation
 	denied := false
 	for _, doc := range docs {
@@ -68,6 +69,13 @@ func (f *explainFlags) files(ctx context.Context, s streams) ([]*explain.Explana
 		next := kubeconfig.PredictionOf(v, annotations, workspace.Templates)
 		denied = denied || next.Denied
 		all = append(all, explain.File(w, next, workspace.Templates.Names()))
+	}
+	notes := workspace.Unadmitted().Notes()
+	if note := files.NotEvaluatedNote(workspace.NotEvaluated(docs)); note != "" {
+		notes = append(notes, note)
+	}
+	for _, note := range notes {
+		fmt.Fprintln(s.err, note)
 	}
 	if len(all) == 0 && len(errs) == 0 {
 		errs = append(errs, errors.New("the files contain neither a pod nor an object with a pod template: name files with a Pod, a Deployment or another workload"))

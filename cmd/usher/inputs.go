@@ -49,6 +49,25 @@ func skips(c *config.Configuration, folder string) (func(file string) bool, erro
 	}, nil
 }
 
+// policiesIn reads the admission policies that the configuration of a folder names.
+func policiesIn(ctx context.Context, c *config.Configuration, folder string) ([]*manifest.Document, error) {
+	var docs []*manifest.Document
+	for _, path := range c.Paths.Policies {
+		if !filepath.IsAbs(path) {
+			path = filepath.Join(folder, path)
+		}
+		found, errs := read(ctx, []string{path}, nil)
+		if len(found) == 0 && len(errs) == 0 {
+			errs = append(errs, withoutObjects([]string{path}))
+		}
+		if err := errors.Join(errs...); err != nil {
+			return nil, fmt.Errorf("paths.policies of the configuration: %w", err)
+		}
+		docs = append(docs, found...)
+	}
+	return docs, nil
+}
+
 // inputPaths returns the paths that a command reads: its arguments, and the values of
 // -f.
 func inputPaths(args, files []string) ([]string, error) {

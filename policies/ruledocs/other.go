@@ -42,6 +42,10 @@ const (
 	ServerWarning = "warned-by-server"
 	// DroppedField is a field that the API server drops.
 	DroppedField = "dropped-field"
+	// PolicyDenial is a denial by a ValidatingAdmissionPolicy, PolicyWarning a
+	// warning.
+	PolicyDenial  = "denied-by-policy"
+	PolicyWarning = "warned-by-policy"
 	// InjectWarning is a warning of injection.
 	InjectWarning = "inject-warning"
 )
@@ -80,6 +84,10 @@ func otherEntries() []Entry {
 		since(release.V(0, 2), entry(DroppedField, finding.Baseline, []string{"any"}, "The API server drops a field without a message",
 			"the object works as if its manifest did not have the field",
 			"remove the field, or enable its feature gate in the cluster and in usher's configuration: `policies: {featureGates: {NAME: true}}`")),
+		refusal(since(release.V(0, 2), entry(PolicyDenial, finding.Invariant, []string{"any"}, "A ValidatingAdmissionPolicy denies the object",
+			"the API server refuses the object where the policy and its binding are applied", "change the object as the message says, or the policy, which `kubectl get validatingadmissionpolicy NAME -o yaml` shows"))),
+		since(release.V(0, 2), entry(PolicyWarning, finding.Baseline, []string{"any"}, "A ValidatingAdmissionPolicy warns about the object",
+			"the API server accepts the object with this warning", "change the object as the message says, or the policy, which `kubectl get validatingadmissionpolicy NAME -o yaml` shows")),
 		entry(InjectWarning, finding.Baseline, podKinds, "Injection proceeds, or is skipped, with a warning",
 			"pods may start without the template, or with containers that conflict", "write what the finding says into the field that it names, such as the annotation `inject.usher.dev/<template>: \"true\"`"),
 	}
@@ -117,6 +125,12 @@ func otherEntries() []Entry {
 func entry(id string, level finding.Level, kinds []string, summary, harm, fix string) Entry {
 	return Entry{ID: id, Level: level, Kinds: kinds, Summary: summary, Harm: harm, Fix: fix,
 		Since: release.V(0, 1).String(), Anchor: (&policies.Rule{ID: id}).Anchor()}
+}
+
+// refusal marks an entry as one of what the API server refuses.
+func refusal(e Entry) Entry {
+	e.RefusedByServer = true
+	return e
 }
 
 // since sets the version that introduced an entry.

@@ -8,6 +8,7 @@ const (
 	fewUpdates         = 200
 	generatedPairs     = 250
 	manifestsOfAModule = 200
+	generatedPolicies  = 20
 
 	modulesWithManifests = "k8s.io/kubernetes,github.com/cert-manager/cert-manager,k8s.io/pod-security-admission"
 )
