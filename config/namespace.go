@@ -14,13 +14,13 @@ type Namespace struct {
 	// Pin is the version of usher whose denials are enforced: findings of later
 	// versions warn and are audited, but do not deny. Zero pins nothing.
 	Pin release.Version
-	// Files is true for objects in files: their users chose the version of usher.
-	Files bool
+	// Eager makes gradual rules deny without a pin.
+	Eager bool
 }
 
 // Enforces reports whether the namespace denies objects with findings.
 func (n Namespace) Enforces(f finding.Finding) bool {
-	if f.Gradual && !n.Files && n.Pin == (release.Version{}) {
+	if f.Gradual && !n.Eager && n.Pin == (release.Version{}) {
 		return false
 	}
 	return n.Enforce.Includes(f.Level) && n.Pin.Includes(f.Since)

@@ -83,7 +83,9 @@ func (v *Validator) validate(r registry, kind schema.GroupVersionKind, object ve
 	if !confidential(kind) {
 		valued(object.JSON, found)
 	}
-	return explained(kind.Kind, found)
+	found = explained(kind.Kind, found)
+	c.suggested(kind, found)
+	return found
 }
 
 // judge creates the object, or updates the old one. It treats a panic of the

@@ -55,7 +55,7 @@ func (w within) Gather(_ context.Context, r facts.Request) (*verdict.Facts, erro
 	}
 	known := world.About(w.labels[namespace], steps)
 	known.NamespaceAnnotations = w.annotations[namespace]
-	known.Levels.Files = true
+	known.Levels.Eager = w.options.Eager
 	if c := w.options.Configuration; c != nil && len(c.Exemptions) > 0 {
 		known.Now = time.Now()
 	}

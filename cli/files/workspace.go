@@ -37,6 +37,9 @@ type Options struct {
 	// NamespaceLabels are labels of every namespace, overridden by those of the
 	// Namespaces among the files.
 	NamespaceLabels map[string]string
+	// Eager makes rules deny that a cluster only warns of at first: see
+	// policies.Rule.Gradual.
+	Eager bool
 	// Warn and Enforce, if set, override the levels of every namespace.
 	Warn, Enforce *finding.Level
 	// Server is the version of the API server; nil means the newest that usher

@@ -184,7 +184,7 @@ func (f *checkFlags) run(ctx context.Context) (*check.Run, error) {
 	run := &check.Run{
 		Options: files.Options{
 			Steps: verdict.All, Configuration: c, Rules: c.Options(),
-			Namespace: f.namespace, OwnNamespace: cli.Namespace, NamespaceLabels: f.namespaceLabels,
+			Eager: true, Namespace: f.namespace, OwnNamespace: cli.Namespace, NamespaceLabels: f.namespaceLabels,
 		},
 		Only: f.rules, Exclude: slices.Concat(f.exclude, ruledocs.Current(c.Policies.Exclude)), Templates: f.templates, Definitions: f.crds,
 		UnknownKinds: check.UnknownKinds(f.unknownKinds), Excerpts: f.output.Uses("html"),

@@ -20,8 +20,8 @@ spec:
     spec:
       restartPolicy: Never
       containers:
-      - {name: a, image: a, imagePullPolicy: Sometimes}
-      - {name: b, image: b}
+      - {name: a, image: 'a:1', imagePullPolicy: Sometimes}
+      - {name: b, image: 'b:1'}
 `
 
 func replaced(text string, pairs ...string) string {
@@ -29,7 +29,7 @@ func replaced(text string, pairs ...string) string {
 }
 
 func TestCheck_Baseline(t *testing.T) {
-	const job = "apiVersion: batch/v1\nkind: Job\nmetadata: {NAME}\nspec: {completions: 0, template: {spec: {restartPolicy: Always, containers: [{name: a, image: a}]}}}\n"
+	const job = "apiVersion: batch/v1\nkind: Job\nmetadata: {NAME}\nspec: {completions: 0, template: {spec: {restartPolicy: Always, containers: [{name: a, image: 'a:1'}]}}}\n"
 	chart := map[string]string{"c/Chart.yaml": webChart, "c/templates/job.yaml": strings.Replace(job, "NAME", `name: "web-{{ randAlpha 12 | lower }}", annotations: {roll: "{{ randAlphaNum 5 }}"}`, 1)}
 	for name, c := range map[string]struct {
 		before, after map[string]string
@@ -45,14 +45,14 @@ func TestCheck_Baseline(t *testing.T) {
 		"lines moved and items changed places": {
 			before: map[string]string{"job.yaml": twoContainers},
 			after: map[string]string{"job.yaml": "# a comment\n\n" + replaced(twoContainers,
-				"      - {name: a, image: a, imagePullPolicy: Sometimes}\n", "", "      - {name: b, image: b}\n", "      - {name: b, image: b}\n      - {name: a, image: a, imagePullPolicy: Sometimes}\n")},
+				"      - {name: a, image: 'a:1', imagePullPolicy: Sometimes}\n", "", "      - {name: b, image: 'b:1'}\n", "      - {name: b, image: 'b:1'}\n      - {name: a, image: 'a:1', imagePullPolicy: Sometimes}\n")},
 			errs: []string{"1 known from known.yaml\n"}, not: "no longer",
 		},
 		"a finding in another container is new": {
 			before: map[string]string{"job.yaml": twoContainers},
-			after:  map[string]string{"job.yaml": replaced(twoContainers, "image: a, imagePullPolicy: Sometimes", "image: a", "image: b}", "image: b, imagePullPolicy: Sometimes}")},
+			after:  map[string]string{"job.yaml": replaced(twoContainers, "image: 'a:1', imagePullPolicy: Sometimes", "image: 'a:1'", "image: 'b:1'}", "image: 'b:1', imagePullPolicy: Sometimes}")},
 			status: cli.Failed,
-			out:    "job.yaml:10:29: invariant: spec.template.spec.containers[1].imagePullPolicy: Unsupported value: \"Sometimes\": supported values: \"Always\", \"IfNotPresent\", \"Never\" (pod-containers)\n",
+			out:    "job.yaml:10:33: invariant: spec.template.spec.containers[1].imagePullPolicy: Unsupported value: \"Sometimes\": supported values: \"Always\", \"IfNotPresent\", \"Never\" (pod-containers)\n",
 			errs:   []string{"0 known from known.yaml\n", "1 entry of known.yaml no longer occurs: remove it"},
 		},
 		"one more of the same is new": {
@@ -74,7 +74,7 @@ func TestCheck_Baseline(t *testing.T) {
 		"names with the hash of kustomize": {
 			before: map[string]string{
 				"k/kustomization.yaml": "resources: [job.yaml]\nconfigMapGenerator:\n- {name: config, literals: [a=1]}\n",
-				"k/job.yaml":           strings.Replace(brokenJob, "image: a", "image: a, envFrom: [{configMapRef: {name: config}}, {}]", 1),
+				"k/job.yaml":           strings.Replace(brokenJob, "image: 'a:1'", "image: 'a:1', envFrom: [{configMapRef: {name: config}}, {}]", 1),
 			},
 			after: map[string]string{"k/kustomization.yaml": "resources: [job.yaml]\nconfigMapGenerator:\n- {name: config, literals: [a=2]}\n"},
 			errs:  []string{"2 known from known.yaml\n"}, not: "no longer",
@@ -140,12 +140,12 @@ stringData: {p: [hunter2]}
 apiVersion: v1
 kind: Pod
 metadata: {name: a}
-spec: {containers: [{name: main, image: a, env: [{name: A, value: hunter2}, {name: B, value: 70077}]}]}
+spec: {containers: [{name: main, image: 'a:1', env: [{name: A, value: hunter2}, {name: B, value: 70077}]}]}
 ---
 apiVersion: v1
 kind: Pod
 metadata: {name: b}
-spec: {containers: [{name: main, image: a, env: [{name: "", value: hunter2}, {name: C, value: 'x"hunter2"y', valueFrom: {fieldRef: {fieldPath: spec.nodeName}}}]}]}
+spec: {containers: [{name: main, image: 'a:1', env: [{name: "", value: hunter2}, {name: C, value: 'x"hunter2"y', valueFrom: {fieldRef: {fieldPath: spec.nodeName}}}]}]}
 `,
 	})
 	for range 2 { // writing it again does not change it

@@ -8,7 +8,7 @@ import (
 )
 
 func TestCheck_ExemptionsOfTheConfiguration(t *testing.T) {
-	idle := "apiVersion: batch/v1\nkind: Job\nmetadata: {name: idle, labels: {app: idle}}\nspec: {completions: 0, template: {spec: {restartPolicy: Never, containers: [{name: a, image: a}]}}}\n"
+	idle := "apiVersion: batch/v1\nkind: Job\nmetadata: {name: idle, labels: {app: idle}}\nspec: {completions: 0, template: {spec: {restartPolicy: Never, containers: [{name: a, image: 'a:1'}]}}}\n"
 	const exempt = "[exempt: it is a vendor's]"
 	for name, c := range map[string]struct {
 		conditions string

@@ -17,9 +17,9 @@ func TestCheck_ExcludePaths(t *testing.T) {
 	}{
 		"none":                                {". --exclude-paths nowhere", "", cli.Failed, "3 objects"},
 		"folders":                             {". --exclude-paths **/testdata", "", cli.Failed, "2 objects"},
-		"several":                             {". --exclude-paths **/testdata --exclude-paths deploy/*.yaml", "", cli.Clean, "1 objects"},
-		"relative to the current folder":      {". --exclude-paths job.yaml", "deploy", cli.Failed, "1 objects"},
-		"in addition to the configuration's":  {". --exclude-paths deploy --config skip.yaml", "", cli.Clean, "1 objects"},
+		"several":                             {". --exclude-paths **/testdata --exclude-paths deploy/*.yaml", "", cli.Clean, "1 object "},
+		"relative to the current folder":      {". --exclude-paths job.yaml", "deploy", cli.Failed, "1 object "},
+		"in addition to the configuration's":  {". --exclude-paths deploy --config skip.yaml", "", cli.Clean, "1 object "},
 		"a path where a rule belongs":         {". --exclude **/testdata", "", cli.Usage, "--exclude \"**/testdata\" is not the id of a rule; to skip files, write --exclude-paths '**/testdata'"},
 		"a path where a rule to use belongs":  {". --rule deploy/job.yaml", "", cli.Usage, "--rule \"deploy/job.yaml\" is not the id of a rule"},
 		"a misspelt rule is not seen as path": {". --exclude job-ttls", "", cli.Usage, `rule "job-ttls" is unknown`},

@@ -189,7 +189,7 @@ func lost(written, stored map[string]any) []string {
 		case []any:
 			after, ok := after.([]any)
 			for i := range before {
-				if ok && len(after) == len(before) {
+				if ok && len(after) >= len(before) { // admission appends, such as the volume of the token
 					walk(fmt.Sprintf("%s[%d]", path, i), before[i], after[i])
 				}
 			}
