@@ -70,7 +70,7 @@ func TestTwoInstallationsShareACluster(t *testing.T) {
 
 	c.apply(t, controlplane.Namespace, `{apiVersion: v1, kind: ConfigMap, metadata: {name: side-initializer}, data: {config: "containers: [{name: first, image: 'side:1'}]"}}`)
 	c.apply(t, "canary", `{apiVersion: v1, kind: ConfigMap, metadata: {name: side-initializer}, data: {config: "containers: [{name: second, image: 'side:1'}]"}}`)
-	const asks = `{apiVersion: v1, kind: Pod, metadata: {name: asks, annotations: {inject.usher.dev/side: "true"}}, spec: {containers: [{name: app, image: app}]}}`
+	const asks = `{apiVersion: v1, kind: Pod, metadata: {name: asks, annotations: {inject.usher.dev/side: "true"}}, spec: {containers: [{name: app, image: 'app:1'}]}}`
 	names := func(namespace string) string {
 		out, err := plane.Kubectl(t.Context(), "---\n"+strings.Replace(asks, "name: asks", "generateName: asks-", 1), "create", "-n", namespace, "-f", "-", "--dry-run=server", "-o", "jsonpath={.spec.containers[*].name} {.spec.initContainers[*].name}")
 		if err != nil {
