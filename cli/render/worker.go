@@ -36,7 +36,11 @@ func Work(in io.Reader, out io.Writer) error {
 		case err != nil:
 			return fmt.Errorf("reading a request: %w", err)
 		}
-		if err := results.Encode(rendered(r)); err != nil {
+		// The process that asked ends this one earlier, unless it is gone itself.
+		late := time.AfterFunc(2*Timeout, func() { os.Exit(exhausted) })
+		result := rendered(r)
+		late.Stop()
+		if err := results.Encode(result); err != nil {
 			return fmt.Errorf("writing a result: %w", err)
 		}
 		debug.FreeOSMemory() // the next unit must not pay for this one

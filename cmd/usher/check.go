@@ -115,8 +115,8 @@ of --fail-on or more severe, 2 if input cannot be read, else 0.`,
 			if unwritten != nil {
 				errs = append(errs, unwritten)
 			}
-			if len(errs) == 0 && result.Summary.Judged == 0 && len(result.Unjudged) == 0 && out.n == 0 && !flags.allowEmpty {
-				if result.Summary.Documents == 0 {
+			if len(errs) == 0 && result.Summary.Judged == 0 && out.n == 0 && !flags.allowEmpty {
+				if result.Summary.Documents == 0 && len(result.Unjudged) == 0 {
 					errs = append(errs, withoutObjects(paths))
 				}
 				errs = append(errs, errors.New("the input has no objects to check; pass --allow-empty to accept that"))

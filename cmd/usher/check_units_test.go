@@ -69,6 +69,10 @@ func TestCheck_Units(t *testing.T) {
 			files: map[string]string{"c/Chart.yaml": webChart, "c/templates/a.yaml": "{{ fail \"no\" }}", "job.yaml": soundJob},
 			errs:  []string{"chart c is not judged: rendering the chart: execution error at (web/templates/a.yaml:1:3): no; to see more, run helm template c\n", "\n1 unit not judged\n"},
 		},
+		"nothing but a chart that does not render": {
+			files:  map[string]string{"c/Chart.yaml": webChart, "c/templates/a.yaml": "{{ fail \"no\" }}"},
+			status: cli.Usage, errs: []string{"1 unit not judged\n", "the input has no objects to check; pass --allow-empty to accept that\n"},
+		},
 		"a chart that does not render fails a strict check": {
 			files: map[string]string{"c/Chart.yaml": webChart, "c/templates/a.yaml": "{{ fail \"no\" }}", "job.yaml": soundJob},
 			args:  []string{"--strict-input"}, status: cli.Failed,
