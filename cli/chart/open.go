@@ -15,22 +15,22 @@ import (
 )
 
 const (
-	// maxOther limits a file that is not a part of the chart by its place: the root of a
-	// repository may be a chart, and templates rarely read its other files.
-	maxOther = 256 << 10
+	// maxOther limits the files that are not a part of the chart by their place: the root
+	// of a repository may be a chart, and templates rarely read its other files.
+	maxOther = 50 << 20
 	// maxFiles limits the size of all files.
 	maxFiles = 100 << 20
 )
 
-// Open reads the chart in a folder on disk as Helm does, without hidden folders and
-// large files that do not belong to the chart.
+// Open reads the chart in a folder on disk as Helm does, without hidden folders, and
+// without most of the files that do not belong to the chart if they are large.
 func Open(folder string) (*v2.Chart, error) {
 	rules, err := ignored(folder)
 	if err != nil {
 		return nil, fmt.Errorf("reading %s: %w", ignore.HelmIgnore, err)
 	}
 	var content []*archive.BufferedFile
-	size := int64(0)
+	size, other := int64(0), int64(0)
 	// The trailing separator opens a folder that is itself a link.
 	err = filepath.WalkDir(folder+string(filepath.Separator), func(file string, entry fs.DirEntry, err error) error {
 		if err != nil {
@@ -51,8 +51,14 @@ func Open(folder string) (*v2.Chart, error) {
 			}
 			return nil
 		}
-		if !info.Mode().IsRegular() || info.Size() > maxOther && !belongs(name) {
+		if !info.Mode().IsRegular() {
 			return nil
+		}
+		if !belongs(name) {
+			if info.Size() > archive.MaxDecompressedFileSize || other+info.Size() > maxOther {
+				return nil
+			}
+			other += info.Size()
 		}
 		if size += info.Size(); size > maxFiles || info.Size() > archive.MaxDecompressedFileSize {
 			return fmt.Errorf("%s: the chart has more than %d MiB", name, maxFiles>>20)
@@ -78,7 +84,7 @@ func Open(folder string) (*v2.Chart, error) {
 func belongs(name string) bool {
 	first, _, below := strings.Cut(name, "/")
 	return !below && !strings.ContainsAny(name, "/") && (strings.HasPrefix(name, "Chart.") || strings.HasPrefix(name, "values")) ||
-		first == "templates" || first == "crds" || first == "charts"
+		first == "templates" || first == "crds" || first == "charts" || first == "files"
 }
 
 // ignored reads the rules of a chart's .helmignore.

@@ -102,6 +102,11 @@ func TestRender_Units(t *testing.T) {
 			request: Request{Kind: units.Chart, Folder: "c"},
 			want:    []string{"lib/templates/a.yaml: a: 1"},
 		},
+		"a large file that a template reads": {
+			files:   map[string]string{"c/Chart.yaml": chartYAML, "c/files/large.txt": strings.Repeat("x", 1<<20), "c/templates/a.yaml": `a: {{ len (.Files.Get "files/large.txt") }}`},
+			request: Request{Kind: units.Chart, Folder: "c"},
+			want:    []string{"c/templates/a.yaml: a: 1048576"},
+		},
 		"a lookup": {
 			files:   map[string]string{"c/Chart.yaml": chartYAML, "c/templates/a.yaml": `a: {{ len (lookup "v1" "Secret" "default" "x") }}`},
 			request: Request{Kind: units.Chart, Folder: "c"},
