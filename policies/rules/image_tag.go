@@ -23,8 +23,8 @@ func init() {
 		Harm:    "pods of one workload may run different programs, and a rollback does not bring the old one back",
 		Fix:     "write a tag or a digest, such as `image: registry.example.com/app:1.2.3`",
 		Check: onContainers(func(p *policies.Pass, c policies.PodContainer) {
-			if c.Image == "" || c.Image == "auto" || strings.Contains(c.Image, "@") {
-				return
+			if c.Image == "" || c.Image == "auto" || strings.Contains(c.Image, "@") || strings.ContainsAny(c.Image, "{}$<>") {
+				return // a template's, fixed, or yet to be filled in
 			}
 			tag, tagged := "", false
 			if at := strings.LastIndexByte(c.Image, ':'); at > strings.LastIndexByte(c.Image, '/') {
