@@ -289,16 +289,6 @@ func TestStatus_OneThingIsBroken_OnlyThatFails(t *testing.T) {
 		{"a label of a namespace is not a level", func(t *testing.T) {
 			c.unguarded(t, "", []string{"label", "namespace", ns, "policy.usher.dev/enforce=Strict"}, []string{"label", "namespace", ns, "policy.usher.dev/enforce-"})
 		}, map[string]status.State{"namespaces/labels": failed}, `level \"Strict\" is unknown`},
-		{"a pod is denied", func(t *testing.T) {
-			c.apply(t, ns, askingDeployment("denied", "", `inject.usher.dev/nowhere: "true"`, ""))
-			t.Cleanup(func() {
-				for _, what := range []string{"deployment", "replicaset", "event"} {
-					if out, err := c.plane.Kubectl(context.Background(), "", "delete", what, "--all", "-n", ns); err != nil {
-						t.Errorf("%v\n%s", err, out)
-					}
-				}
-			})
-		}, map[string]status.State{"refused pods/denied by usher": warning}, "usher explain replicaset/denied-"},
 		{"the API server did not reach usher", func(t *testing.T) {
 			c.apply(t, ns, fmt.Sprintf(`{apiVersion: v1, kind: Event, metadata: {name: web}, reason: FailedCreate, type: Warning, lastTimestamp: %q,
 involvedObject: {kind: Job, name: web, namespace: %s}, message: 'Error creating: Internal error occurred: failed calling webhook "annotated-pods.inject.usher.dev": context deadline exceeded'}`,
@@ -354,6 +344,16 @@ involvedObject: {kind: Job, name: web, namespace: %s}, message: 'Error creating:
 		})
 	}
 	c.expect(t, always, cli.Clean, arguments...)
+	t.Run("a pod is denied", func(t *testing.T) {
+		// The controller tells of it for a while, so it is in a namespace of its own.
+		own := c.namespace(t)
+		c.apply(t, own, askingDeployment("denied", "", `inject.usher.dev/nowhere: "true"`, ""))
+		want := map[string]status.State{"certificates/serving certificate": unknown, "refused pods/denied by usher": warning}
+		const says = "usher explain replicaset/denied-"
+		if text := c.expect(t, want, cli.Clean, "-n", own, "--kubeconfig", c.kubeconfig); !strings.Contains(text, says) {
+			t.Errorf("%q is missing in:\n%s", says, text)
+		}
+	})
 }
 
 // TestStatus_RightsInOneNamespace_SayTheirPart checks as a user who may edit one
