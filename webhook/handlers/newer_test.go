@@ -40,7 +40,7 @@ func TestANewerKubernetesIsDeniedNothingThatItMayDoDifferently(t *testing.T) {
 		t.Fatal(err)
 	}
 	statefulSet := webhooktest.FromYAML[appsv1.StatefulSet](t, `{metadata: {name: db}, spec: {serviceName: db, selector: {matchLabels: {s: db}}, template: {metadata: {labels: {s: db}}, spec: {
-serviceAccountName: db, containers: [{name: a, image: 'a:1', livenessProbe: {exec: {command: [live]}}, readinessProbe: {exec: {command: [ready]}}}]}}}}`)
+serviceAccountName: db, containers: [{name: a, image: 'a:1', resources: {requests: {memory: 1Mi}}, livenessProbe: {exec: {command: [live]}}, readinessProbe: {exec: {command: [ready]}}}]}}}}`)
 	c.Warnings.Take()
 	statefulSet, err = c.AppsV1().StatefulSets(ns).Create(t.Context(), statefulSet, metav1.CreateOptions{})
 	if err != nil {
