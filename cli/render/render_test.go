@@ -45,7 +45,7 @@ func in(t *testing.T, files map[string]string) {
 }
 
 func renderer(t *testing.T) *Renderer {
-	r := &Renderer{}
+	r := &Renderer{Timeout: time.Minute} // the machine may be busy
 	t.Cleanup(r.Close)
 	return r
 }

@@ -37,7 +37,7 @@ func Work(in io.Reader, out io.Writer) error {
 			return fmt.Errorf("reading a request: %w", err)
 		}
 		// The process that asked ends this one earlier, unless it is gone itself.
-		late := time.AfterFunc(2*Timeout, func() { os.Exit(exhausted) })
+		late := time.AfterFunc(6*Timeout, func() { os.Exit(1) })
 		result := rendered(r)
 		late.Stop()
 		if err := results.Encode(result); err != nil {
