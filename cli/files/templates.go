@@ -10,6 +10,7 @@ import (
 
 	"github.com/usher-dev/usher/api/wellknown"
 	"github.com/usher-dev/usher/cli/manifest"
+	"github.com/usher-dev/usher/finding"
 	"github.com/usher-dev/usher/injector"
 	"github.com/usher-dev/usher/injector/template"
 )
@@ -110,8 +111,17 @@ func (w *Workspace) loadTemplates(docs, given []*manifest.Document) []error {
 		}
 	}
 	if n := len(among) + len(given) - len(errs); n > 0 {
-		w.Notes = append(w.Notes, fmt.Sprintf("templates proved offline, without the API server's dry-run: %d", n))
+		w.Notes = append(w.Notes, validatedOffline(n))
 	}
 	w.Templates = injector.NewSet(entries)
 	return errs
+}
+
+// validatedOffline notes that a cluster checks more of the templates.
+func validatedOffline(n int) string {
+	verb := "were"
+	if n == 1 {
+		verb = "was"
+	}
+	return fmt.Sprintf("note: %s %s validated offline; the cluster also runs a dry run", finding.Count(n, "template"), verb)
 }
