@@ -19,9 +19,9 @@ import (
 	"github.com/usher-dev/usher/verdict"
 )
 
-// request returns the request that creates an object, changes old to it, or deletes
-// old if there is no object; nil if no policy decides about it, or the server does
-// not even decode it.
+// request returns the request that creates an object, updates old to it, or deletes old
+// if object is nil. It returns nil if no policy matches the request, or if the server
+// cannot decode the object.
 func (v *Validator) request(e *enforced, object, old *verdict.Object, f *verdict.Facts) (*admission.Request, error) {
 	about := cmp.Or(object, old)
 	kind := schema.FromAPIVersionAndKind(about.APIVersion, about.Kind)

@@ -131,7 +131,7 @@ func looksLikePatch(read *file, d *manifest.Document, v *verdict.Verdict) bool {
 	if bytes.Contains(d.JSON, []byte(`"$patch"`)) {
 		return true
 	}
-	if d.Rendered != nil || !read.Beside && !strings.Contains(strings.ToLower(filepath.Base(d.File)), "patch") {
+	if d.Rendered != nil || !read.NearKustomization && !strings.Contains(strings.ToLower(filepath.Base(d.File)), "patch") {
 		return false
 	}
 	return slices.ContainsFunc(v.Findings, func(f verdict.Finding) bool {

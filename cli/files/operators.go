@@ -41,7 +41,7 @@ func newOperators(docs []*manifest.Document) operators {
 }
 
 // SetByWebhook reports whether a mutating webhook among the files may set fields of a
-// custom resource: that of its own operator, which knows the group.
+// custom resource: the webhook of an operator that handles the API group.
 func (w *Workspace) SetByWebhook(doc *manifest.Document) bool {
 	group := schema.FromAPIVersionAndKind(doc.APIVersion, doc.Kind).Group
 	if !strings.Contains(group, ".") || strings.HasSuffix(group, ".k8s.io") {

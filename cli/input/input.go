@@ -42,9 +42,9 @@ type Source struct {
 	Path string
 	// Named is true if the user named the file itself.
 	Named bool
-	// Beside is true if a kustomization next to the file does not use it: it may be a
+	// NearKustomization is true if a kustomization next to the file does not use it: it may be a
 	// patch.
-	Beside bool
+	NearKustomization bool
 	// Docs are its objects. Context are objects of the same unit, for their sake: the
 	// user named only a part of the unit.
 	Docs, Context []*manifest.Document
@@ -135,7 +135,7 @@ type fileContent struct {
 // readFile reads a file as it is.
 func readFile(f units.File, stdin io.Reader) fileContent {
 	docs, errs := manifest.ReadTolerant(f.Path, stdin)
-	c := fileContent{Source: Source{Path: f.Path, Named: f.Named, Beside: f.Beside}}
+	c := fileContent{Source: Source{Path: f.Path, Named: f.Named, NearKustomization: f.NearKustomization}}
 	for _, d := range docs {
 		d.Unit, d.Zone = f.Unit, f.Zone
 		if !f.Named && d.IsTemplate() {

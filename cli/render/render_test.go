@@ -134,7 +134,7 @@ func TestRender_Units(t *testing.T) {
 				`over/kustomization.yaml: {"apiVersion":"v1","data":{"a":"b"},"kind":"ConfigMap","metadata":{"name":"x-g-4h2mbtbbt6"}}`,
 			},
 		},
-		"annotations of its own stay": {
+		"annotations of the source are kept": {
 			files:   map[string]string{"k/Kustomization": "resources: [a.yaml]\nbuildMetadata: [managedByLabel]", "k/a.yaml": "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a, annotations: {b: c}}"},
 			request: Request{Kind: units.Kustomization, Folder: "k"},
 			want:    []string{`k/a.yaml: {"apiVersion":"v1","kind":"ConfigMap","metadata":{"annotations":{"b":"c"},"labels":{"app.kubernetes.io/managed-by":"kustomize-(devel)"},"name":"a"}}`},

@@ -76,9 +76,9 @@ func (g *groups) ofChart(file string) bool {
 	}
 }
 
-// beside reports whether there is a kustomization in the folder of a file, or in that
+// nearKustomization reports whether there is a kustomization in the folder of a file, or in that
 // above.
-func (g *groups) beside(file string) bool {
+func (g *groups) nearKustomization(file string) bool {
 	folder := filepath.Dir(file)
 	return g.kustomed[folder] != nil || g.kustomed[filepath.Dir(folder)] != nil
 }

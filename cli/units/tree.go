@@ -56,9 +56,9 @@ type File struct {
 	// OfChart is true if templates of a chart read the file. It may have manifests, or be
 	// a template, too.
 	OfChart bool
-	// Beside is true if there is a kustomization in the folder of the file, or in that
+	// NearKustomization is true if there is a kustomization in the folder of the file, or in that
 	// above, which does not use the file.
-	Beside bool
+	NearKustomization bool
 }
 
 // A Tree is what paths contain.
@@ -122,7 +122,7 @@ func (t *Tree) below(folder string, files []string) {
 			root.Files = append(root.Files, file)
 			continue
 		}
-		t.Files = append(t.Files, File{Path: file, Unit: filepath.Dir(file), Zone: inside(folder, file).zone(folder), OfChart: g.ofChart(file), Beside: g.beside(file)})
+		t.Files = append(t.Files, File{Path: file, Unit: filepath.Dir(file), Zone: inside(folder, file).zone(folder), OfChart: g.ofChart(file), NearKustomization: g.nearKustomization(file)})
 	}
 	for _, u := range g.roots() {
 		u.Zone = inside(folder, filepath.Join(u.Folder, "x")).zone(folder)

@@ -60,7 +60,7 @@ func TestCheck_Baseline(t *testing.T) {
 			status: cli.Failed, out: "job.yaml:16:7: invariant: spec.template.spec.restartPolicy: Required value: valid values: \"OnFailure\", \"Never\" (job-restart-policy)\n",
 			errs: []string{"1 known from known.yaml\n"},
 		},
-		"a third beside two of the same is new": {
+		"a third equal finding is new": {
 			before: map[string]string{"job.yaml": brokenJob + "---\n" + replaced(brokenJob, "report", "second")},
 			after:  map[string]string{"job.yaml": brokenJob + "---\n" + replaced(brokenJob, "report", "second") + "---\n" + replaced(brokenJob, "report", "third")},
 			status: cli.Failed, out: "job.yaml:25:7: invariant: spec.template.spec.restartPolicy: Required value: valid values: \"OnFailure\", \"Never\" (job-restart-policy)\n",

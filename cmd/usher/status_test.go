@@ -345,7 +345,7 @@ involvedObject: {kind: Job, name: web, namespace: %s}, message: 'Error creating:
 	}
 	c.expect(t, always, cli.Clean, arguments...)
 	t.Run("a pod is denied", func(t *testing.T) {
-		// The controller tells of it for a while, so it is in a namespace of its own.
+		// The controller manager keeps sending Events for a while, so this uses a separate namespace.
 		own := c.namespace(t)
 		c.apply(t, own, askingDeployment("denied", "", `inject.usher.dev/nowhere: "true"`, ""))
 		want := map[string]status.State{"certificates/serving certificate": unknown, "refused pods/denied by usher": warning}

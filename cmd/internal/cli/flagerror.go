@@ -101,8 +101,8 @@ func form(f *pflag.Flag) string {
 	return "a value for this: " + f.Usage
 }
 
-// Commands makes a command without an action of its own show its help, and name
-// the command that was probably meant.
+// Commands makes a command that only groups subcommands show its help, and suggest the
+// subcommand that the user probably meant.
 func Commands(root *cobra.Command) {
 	root.Args = cobra.ArbitraryArgs
 	root.RunE = func(cmd *cobra.Command, args []string) error {
