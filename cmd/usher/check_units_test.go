@@ -124,8 +124,10 @@ func TestCheck_Units(t *testing.T) {
 			out: "c/one.yaml:6:3: baseline: selector is app=z, which matches the pods of Deployment two too: add a label of its own (selector-overlap)\n" +
 				"c/one.yaml:18:3: baseline: selector is app=z, which matches the pods of Deployment one too: add a label of its own (selector-overlap)\n",
 		},
-		"alternatives in one folder": {
-			files: map[string]string{"web.yaml": workload("web", "x"), "web-2.yaml": workload("web", "x") + "---\n" + workload("web-2", "other")},
+		"alternatives in one folder are not what another selects": {
+			files: map[string]string{"api.yaml": workload("api", "x"), "web.yaml": workload("web", "x"), "web-2.yaml": workload("web", "x")},
+			out: "web-2.yaml:6:3: baseline: selector is app=x, which matches the pods of Deployment api too: add a label of its own (selector-overlap)\n" +
+				"web.yaml:6:3: baseline: selector is app=x, which matches the pods of Deployment api too: add a label of its own (selector-overlap)\n",
 		},
 		"what the webhook of an operator sets": {
 			files: map[string]string{
