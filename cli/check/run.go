@@ -42,6 +42,8 @@ type Run struct {
 	// Fingerprints adds to the findings what identifies them in later versions of the
 	// files.
 	Fingerprints bool
+	// Notes are about what could not be read before the files.
+	Notes []string
 	// Known, if set, gets each finding with its fingerprint, and reports whether it was
 	// accepted before: then it is counted, and not handed over. asked is false for a
 	// finding that is not reported for its level.
@@ -96,7 +98,7 @@ func (r *Run) Files(ctx context.Context, paths []string, stdin io.Reader) (*repo
 	if ended != nil {
 		t.errs = append(t.errs, ended)
 	}
-	t.end(j.workspaces, in.Notes)
+	t.end(j.workspaces, slices.Concat(r.Notes, in.Notes))
 	return t.result, t.errs
 }
 

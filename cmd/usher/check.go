@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -39,7 +40,8 @@ type checkFlags struct {
 	namespaceLabels                             map[string]string
 	values, set                                 []string
 	allowEmpty, asFound                         bool
-	clusterCRDs, strictInput                    bool
+	strictInput                                 bool
+	cluster                                     clusterFlags
 	connection                                  cli.Connection
 	baseline                                    baselineFlags
 	excludePaths                                []string
@@ -52,8 +54,8 @@ func newCheck(s streams) *cobra.Command {
 		Short: "Check the objects in files as the webhook would",
 		Long: `Check the objects in files, folders and standard input (-) against the API
 server's validation and the webhook's rules, and print what to write instead.
-usher check uses the network only with --cluster-crds, which reads the
-CustomResourceDefinitions of a cluster.
+usher check uses the network only with --cluster, which reads a cluster's version,
+CustomResourceDefinitions and ValidatingAdmissionPolicies, and with --cluster-crds.
 
 It checks workloads as they would be after injection; the templates are the
 ConfigMaps given with -t and those in the input. It checks templates, too, as
@@ -150,7 +152,8 @@ of --fail-on or more severe, 2 if input cannot be read, else 0.`,
 	cli.Templates(cmd, &flags.templates)
 	f := cmd.Flags()
 	f.StringSliceVar(&flags.crds, "crds", nil, "files or folders with CustomResourceDefinitions, in addition to those in the input")
-	f.BoolVar(&flags.clusterCRDs, "cluster-crds", false, "also use the CustomResourceDefinitions of a cluster")
+	f.BoolVar(&flags.cluster.all, "cluster", false, "judge as this cluster would: with its version, CustomResourceDefinitions and ValidatingAdmissionPolicies")
+	f.BoolVar(&flags.cluster.definitions, "cluster-crds", false, "of a cluster, use only the CustomResourceDefinitions")
 	flags.connection.RegisterUser(cmd)
 	cli.AllowEmpty(cmd, &flags.allowEmpty)
 	f.BoolVar(&flags.asFound, "as-found", false, "treat files that are named like those in a folder: leave out those that the configuration excludes, and those without objects")
@@ -196,10 +199,14 @@ func (f *checkFlags) run(ctx context.Context) (*check.Run, error) {
 	for _, err := range wrong {
 		errs = append(errs, fmt.Errorf("--namespace-labels: %w", err))
 	}
-	if f.server == "" {
+	live, version, err := f.cluster.server(&f.connection)
+	if err != nil {
+		return nil, err
+	}
+	if version = cmp.Or(f.server, version); version == "" {
 		o.Server, err = c.Server()
 	} else {
-		o.Server, err = parseVersion(f.server)
+		o.Server, err = parseVersion(version)
 	}
 	errs = append(errs, err)
 	run.Report, err = level(f.level)
@@ -238,10 +245,12 @@ func (f *checkFlags) run(ctx context.Context) (*check.Run, error) {
 	if err != nil {
 		return nil, err
 	}
-	if f.clusterCRDs {
-		if err := defineFrom(ctx, server, &f.connection); err != nil {
-			return nil, err
-		}
+	note, err := f.cluster.read(ctx, live, server, o)
+	if err != nil {
+		return nil, err
+	}
+	if note != "" {
+		run.Notes = append(run.Notes, note)
 	}
 	o.Validator = server
 	// usher assumes that the nodes have the server's version.

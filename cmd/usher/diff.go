@@ -109,7 +109,7 @@ func (o *diffOptions) run(ctx context.Context, s streams, args []string) error {
 	report := newReport()
 	if o.live {
 		new := o.read(ctx, s, append(args, o.files...))
-		cluster, err := newLive(o)
+		cluster, err := newLive(&o.connection)
 		if err != nil {
 			return err
 		}

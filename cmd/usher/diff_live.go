@@ -13,10 +13,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/client-go/discovery"
-	"k8s.io/client-go/discovery/cached/memory"
 	"k8s.io/client-go/dynamic"
-	"k8s.io/client-go/restmapper"
 
 	"github.com/usher-dev/usher/cli/apiserver"
 	"github.com/usher-dev/usher/cli/files"
@@ -24,49 +21,18 @@ import (
 	"github.com/usher-dev/usher/verdict"
 )
 
-// liveObjects are read from a cluster one by one.
-type liveObjects struct {
-	dynamic   dynamic.Interface
-	discovery discovery.DiscoveryInterface
-	mapper    meta.RESTMapper
-	namespace string
-	exist     map[string]error // by namespace: nil if it exists, or may not be read
-}
-
-func newLive(o *diffOptions) (*liveObjects, error) {
-	namespace, err := o.connection.Namespace()
-	if err != nil {
-		return nil, err
-	}
-	rest, err := o.connection.Config()
-	if err != nil {
-		return nil, err
-	}
-	client, err := dynamic.NewForConfig(rest)
-	if err != nil {
-		return nil, fmt.Errorf("connecting to the cluster: %w", err)
-	}
-	disco, err := discovery.NewDiscoveryClientForConfig(rest)
-	if err != nil {
-		return nil, fmt.Errorf("connecting to the cluster: %w", err)
-	}
-	mapper := restmapper.NewDeferredDiscoveryRESTMapper(memory.NewMemCacheClient(disco))
-	return &liveObjects{client, disco, mapper, namespace, map[string]error{}}, nil
-}
-
 // diffLive compares each object with the one in the cluster, as kubectl apply
 // would change it.
 func diffLive(ctx context.Context, report *diffReport, cluster *liveObjects, docs []*manifest.Document, o *diffOptions) {
 	version := o.server
 	if version == "" {
-		served, err := cluster.discovery.ServerVersion()
-		if err != nil {
-			report.errs = append(report.errs, fmt.Errorf("reading the cluster's version: %w", err))
+		var err error
+		if version, err = cluster.version(); err != nil {
+			report.errs = append(report.errs, err)
 			return
 		}
-		version = served.GitVersion
 	}
-	policies, note, err := cluster.policies(ctx, docs)
+	policies, note, err := cluster.policies(ctx, cluster.namespacesOf(docs))
 	if err != nil {
 		report.errs = append(report.errs, err)
 		return

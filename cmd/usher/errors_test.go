@@ -65,7 +65,7 @@ func TestTrouble_MessagesSayWhatToDo(t *testing.T) {
 			want:     []string{chart + ":4: YAML: this is a template of a Helm chart: render the chart, as in `helm template CHART | usher check -`"},
 		},
 		"no kubeconfig": {
-			commands: []string{"drift", "explain deployment/a", "diff --live " + good, "check --cluster-crds " + good},
+			commands: []string{"drift", "explain deployment/a", "diff --live " + good, "check --cluster " + good, "check --cluster-crds " + good},
 			want:     []string{"Error: no kubeconfig was found: pass --kubeconfig FILE, or set KUBECONFIG\n"},
 		},
 		"a kubeconfig that does not exist": {
@@ -73,7 +73,7 @@ func TestTrouble_MessagesSayWhatToDo(t *testing.T) {
 			want:     []string{"Error: kubeconfig nowhere does not exist\n"},
 		},
 		"a server that refuses connections": {
-			commands: []string{"drift --kubeconfig " + down, "explain deployment/a --kubeconfig " + down, "diff --kubeconfig " + down + " --live " + good, "check --cluster-crds " + good + " --kubeconfig " + down},
+			commands: []string{"drift --kubeconfig " + down, "explain deployment/a --kubeconfig " + down, "diff --kubeconfig " + down + " --live " + good, "check --cluster " + good + " --kubeconfig " + down, "check --cluster-crds " + good + " --kubeconfig " + down},
 			want:     []string{listener.Addr().String() + ": connect: connection refused\n", "Check with `kubectl cluster-info` that the API server answers, or select another cluster with --context or --kubeconfig.\n"},
 		},
 		"a server that does not answer": {

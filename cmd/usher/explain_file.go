@@ -36,7 +36,14 @@ func (f *explainFlags) files(ctx context.Context, s streams) ([]*explain.Explana
 	}
 	given, more := readTemplates(ctx, o.templates, s.in)
 	errs = append(errs, more...)
+	live, text, err := f.live.server(&f.connect)
+	if err != nil {
+		return nil, err
+	}
 	version, err := c.Server()
+	if text != "" {
+		version, err = parseVersion(text)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -44,11 +51,16 @@ func (f *explainFlags) files(ctx context.Context, s streams) ([]*explain.Explana
 	if err != nil {
 		return nil, err
 	}
-	workspace, more := files.Load(docs, given, files.Options{
+	options := files.Options{
 		Steps: verdict.All, Configuration: c, Rules: c.Options(), Server: version, Validator: server,
 		Namespace: cmp.Or(f.connect.Given(), "default"), OwnNamespace: f.own, NamespaceLabels: o.namespaceLabels,
 		NativeSidecars: o.nativeSidecars, Policies: policies, Explain: true,
-	})
+	}
+	note, err := f.live.read(ctx, live, server, &options)
+	if err != nil {
+		return nil, err
+	}
+	workspace, more := files.Load(docs, given, options)
 	errs = append(errs, more...)
 	var all []*explain.Explanation
 	denied := false
@@ -71,8 +83,11 @@ func (f *explainFlags) files(ctx context.Context, s streams) ([]*explain.Explana
 		all = append(all, explain.File(w, next, workspace.Templates.Names()))
 	}
 	notes := workspace.Unadmitted().Notes()
-	if note := files.NotEvaluatedNote(workspace.NotEvaluated(docs)); note != "" {
+	if note != "" {
 		notes = append(notes, note)
+	}
+	if left := files.NotEvaluatedNote(workspace.NotEvaluated(docs)); left != "" {
+		notes = append(notes, left)
 	}
 	for _, note := range notes {
 		fmt.Fprintln(s.err, note)

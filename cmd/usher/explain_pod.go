@@ -38,6 +38,7 @@ type explainFlags struct {
 	selector string
 	output   string
 	offline  injectOptions
+	live     clusterFlags
 }
 
 // newExplainWorkload returns the command that explains pods and their owners. A
@@ -73,6 +74,7 @@ func newExplainWorkload(s streams, use, kind string) *cobra.Command {
 	cli.Templates(cmd, &f.offline.templates)
 	cli.NamespaceLabels(cmd, &f.offline.namespaceLabels)
 	flags.BoolVar(&f.offline.nativeSidecars, "native-sidecars", true, nativeSidecarsUsage)
+	flags.BoolVar(&f.live.all, "cluster", false, "with -f, judge as this cluster would: with its version, CustomResourceDefinitions and ValidatingAdmissionPolicies")
 	f.connect.RegisterUser(cmd)
 	cli.Without(cmd, "it explains objects of one namespace, which -n names; usher drift -A looks at every namespace", cli.AllNamespacesFlag)
 	return cmd
@@ -106,6 +108,9 @@ func (f *explainFlags) run(ctx context.Context, s streams, kind string, args []s
 	}
 	if given != 1 {
 		return errors.New("name the objects, select them with -l, or pass files with -f")
+	}
+	if f.live.all && len(f.offline.files) == 0 {
+		return errors.New("--cluster is for files: pass them with -f, or leave out --cluster, because objects of the cluster are judged there")
 	}
 	var all []*explain.Explanation
 	var err error

@@ -82,7 +82,7 @@ func TestInterrupt_EndsEveryCommand(t *testing.T) {
 		"migrate":         {{"-"}},
 	}
 	asks := map[string][][]string{ // a cluster
-		"check":             {{"--cluster-crds", manifest}},
+		"check":             {{"--cluster", manifest}, {"--cluster-crds", manifest}},
 		"diff":              {{"--live", manifest}},
 		"drift":             {nil, {"-A"}, {"-w"}, {"deployment/api"}, {"--restart"}, {"--restart", "--dry-run=server"}},
 		"explain":           {{"deployment/api"}, {"-l", "app=api"}},

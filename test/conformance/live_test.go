@@ -122,8 +122,14 @@ func withoutNote(stderr string) string {
 // diffLive runs usher diff --live.
 func diffLive(t *testing.T, usher, kubeconfig, file string, args ...string) (status int, stdout []byte, stderr string) {
 	t.Helper()
+	return exitOf(t, usher, append([]string{"diff", "--live", file, "--kubeconfig", kubeconfig, "-o", "json"}, args...)...)
+}
+
+// exitOf runs a program that may fail.
+func exitOf(t *testing.T, program string, args ...string) (status int, stdout []byte, stderr string) {
+	t.Helper()
 	var out, errs bytes.Buffer
-	cmd := exec.Command(usher, append([]string{"diff", "--live", file, "--kubeconfig", kubeconfig, "-o", "json"}, args...)...)
+	cmd := exec.Command(program, args...)
 	cmd.Stdout, cmd.Stderr = &out, &errs
 	var exit *exec.ExitError
 	if err := cmd.Run(); errors.As(err, &exit) {

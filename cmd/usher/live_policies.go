@@ -15,6 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/dynamic"
@@ -28,22 +29,28 @@ import (
 // objects in some namespaces depend on: bindings, parameters and the namespaces.
 type livePolicies struct {
 	*liveObjects
-	namespaces []string
+	namespaces []string // nil means all
 	found      []admission.Manifest
 	has        map[string]bool                   // what is in found
 	kinds      map[string]*admissionv1.ParamKind // by policy
 }
 
-// policies reads the policies for the objects of documents. If the user may not read
-// them, a note says so.
-func (l *liveObjects) policies(ctx context.Context, docs []*manifest.Document) (p *livePolicies, note string, err error) {
+// namespacesOf returns the namespaces of the documents' objects.
+func (l *liveObjects) namespacesOf(docs []*manifest.Document) []string {
 	namespaces := map[string]bool{}
 	for _, d := range docs {
 		if d.IsObject() {
 			namespaces[cmp.Or(d.Namespace, l.namespace)] = true
 		}
 	}
-	p = &livePolicies{liveObjects: l, namespaces: slices.Sorted(maps.Keys(namespaces)), has: map[string]bool{}, kinds: map[string]*admissionv1.ParamKind{}}
+	return slices.AppendSeq(make([]string, 0, len(namespaces)), maps.Keys(namespaces))
+}
+
+// policies reads the policies for objects in some namespaces, or in all if namespaces is
+// nil. If the user may not read them, a note says so.
+func (l *liveObjects) policies(ctx context.Context, namespaces []string) (p *livePolicies, note string, err error) {
+	slices.Sort(namespaces)
+	p = &livePolicies{liveObjects: l, namespaces: namespaces, has: map[string]bool{}, kinds: map[string]*admissionv1.ParamKind{}}
 	err = p.read(ctx)
 	if apierrors.IsForbidden(err) {
 		p.found = nil
@@ -96,9 +103,21 @@ func (p *livePolicies) read(ctx context.Context) error {
 	if len(list.Items) == 0 {
 		return nil
 	}
+	return p.readNamespaces(ctx)
+}
+
+// readNamespaces reads the namespaces, for their labels. The labels of those that the
+// user may not read stay unknown.
+func (p *livePolicies) readNamespaces(ctx context.Context) error {
+	from := p.dynamic.Resource(corev1.SchemeGroupVersion.WithResource("namespaces"))
+	if p.namespaces == nil {
+		if err := p.list(ctx, from, metav1.ListOptions{}); err != nil && !apierrors.IsForbidden(err) {
+			return fmt.Errorf("listing the cluster's namespaces: %w", err)
+		}
+		return nil
+	}
 	for _, name := range p.namespaces {
-		err := p.get(ctx, p.dynamic.Resource(corev1.SchemeGroupVersion.WithResource("namespaces")), name)
-		if err != nil && !apierrors.IsForbidden(err) { // its labels stay unknown
+		if err := p.get(ctx, from, name); err != nil && !apierrors.IsForbidden(err) {
 			return fmt.Errorf("reading namespace %s: %w", name, err)
 		}
 	}
@@ -115,25 +134,40 @@ func (p *livePolicies) params(ctx context.Context, kind *admissionv1.ParamKind, 
 	if err != nil {
 		return err
 	}
-	namespaces := []string{ref.Namespace}
-	if mapping.Scope.Name() == meta.RESTScopeNameNamespace && ref.Namespace == "" {
+	namespaced, namespaces := mapping.Scope.Name() == meta.RESTScopeNameNamespace, []string{ref.Namespace}
+	if namespaced && ref.Namespace == "" && p.namespaces != nil {
 		namespaces = p.namespaces
 	}
+	selector, err := metav1.LabelSelectorAsSelector(ref.Selector)
+	if err != nil {
+		return err
+	}
+	selected := metav1.ListOptions{LabelSelector: selector.String()}
+	if ref.Name != "" {
+		selected = metav1.ListOptions{FieldSelector: fields.OneTermEqualSelector(metav1.ObjectNameField, ref.Name).String()}
+	}
 	for _, namespace := range namespaces {
-		in := p.dynamic.Resource(mapping.Resource).Namespace(namespace)
-		if ref.Name != "" {
-			if err := p.get(ctx, in, ref.Name); err != nil {
-				return err
-			}
-			continue
+		from := p.dynamic.Resource(mapping.Resource).Namespace(namespace)
+		if ref.Name != "" && (namespace != "" || !namespaced) { // needs fewer rights than a list
+			err = p.get(ctx, from, ref.Name)
+		} else {
+			err = p.list(ctx, from, selected)
 		}
-		list, err := in.List(ctx, metav1.ListOptions{LabelSelector: metav1.FormatLabelSelector(ref.Selector)})
 		if err != nil {
 			return err
 		}
-		for i := range list.Items {
-			p.add(&list.Items[i])
-		}
+	}
+	return nil
+}
+
+// list adds the objects of a list.
+func (p *livePolicies) list(ctx context.Context, from dynamic.ResourceInterface, selected metav1.ListOptions) error {
+	list, err := from.List(ctx, selected)
+	if err != nil {
+		return err
+	}
+	for i := range list.Items {
+		p.add(&list.Items[i])
 	}
 	return nil
 }
