@@ -54,6 +54,8 @@ func due(b *etcdv1beta2.EtcdBackup, now time.Time) (wait time.Duration, ok bool)
 		return 0, true
 	case b.Status.NextRun == nil:
 		return 0, false
+	case b.Status.NextRun.Sub(now) > interval(b)+retryTo:
+		return 0, true // the clock was set back since
 	}
 	return max(0, b.Status.NextRun.Sub(now)), true
 }

@@ -8,6 +8,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	etcdv1beta2 "github.com/usher-dev/usher/api/etcd/v1beta2"
+	"github.com/usher-dev/usher/controllers/etcd/backup/store"
 	"github.com/usher-dev/usher/controllers/etcd/reach"
 )
 
@@ -22,6 +23,27 @@ func Save(ctx context.Context, reader client.Reader, b *etcdv1beta2.EtcdBackup, 
 		return "", err
 	}
 	return done.path, nil
+}
+
+// Surplus returns the keys to delete after the backup with the key written was
+// made.
+func Surplus(path string, objects []store.Object, written string, keep int) ([]string, error) {
+	var all []string
+	old, err := surplus(Below(path, objects), written, keep)
+	for _, k := range old {
+		all = append(all, k.Key)
+	}
+	return all, err
+}
+
+// Retain deletes the surplus backups in a store.
+func Retain(ctx context.Context, reader client.Reader, in store.Store, b *etcdv1beta2.EtcdBackup, path, written string) error {
+	return retain(ctx, reader, &Place{Store: in, Key: path, Path: "bucket/" + path}, b, written)
+}
+
+// PeriodicKey returns the key of a backup.
+func PeriodicKey(path string, revision int64, taken time.Time) string {
+	return periodicKey(path, revision, taken)
 }
 
 // Allows reports whether every EtcdBackup may use the address.

@@ -48,10 +48,11 @@ func parseKey(path, key string) (revision int64, taken time.Time, ok bool) {
 
 // Below returns the backups below a path, the newest first.
 //
-// The time decides which is newer, and the revision only between two of the
-// same second: after a restore a cluster's revisions are lower than those of
-// earlier backups, and deleting by revision would keep the old ones and delete
-// the new ones.
+// The time at which the store received a backup decides which is newer, and then
+// the time in the key: the store's clock is the same for all keys, while the
+// clock of the controller, which the keys have, may be set back. The revision
+// decides only between two keys of one second: after a restore, or in a cluster
+// formed again, revisions are lower than those of earlier backups.
 func Below(path string, objects []store.Object) []Kept {
 	var all []Kept
 	for _, o := range objects {
@@ -60,17 +61,9 @@ func Below(path string, objects []store.Object) []Kept {
 		}
 	}
 	slices.SortStableFunc(all, func(a, b Kept) int {
-		return cmp.Or(b.Taken.Compare(a.Taken), cmp.Compare(b.Revision, a.Revision), b.Modified.Compare(a.Modified))
+		return cmp.Or(b.Modified.Compare(a.Modified), b.Taken.Compare(a.Taken), cmp.Compare(b.Revision, a.Revision))
 	})
 	return all
-}
-
-// surplus returns the backups beyond the number to keep; 0 keeps all.
-func surplus(newestFirst []Kept, keep int) []Kept {
-	if keep <= 0 || len(newestFirst) <= keep {
-		return nil
-	}
-	return newestFirst[keep:]
 }
 
 // RevisionIn returns the revision in the key of a periodic backup, or 0.

@@ -42,6 +42,12 @@ const (
 	ReasonTimeout = "Timeout"
 	// ReasonFailed: anything else.
 	ReasonFailed = "Failed"
+	// ReasonClock: a backup seems to be newer than the one just made, so that
+	// none is deleted.
+	ReasonClock = "ClockWrong"
+	// ReasonNotListed: the store does not list the backup just made, so that none
+	// is deleted.
+	ReasonNotListed = "BackupNotListed"
 	// ReasonRetained: only the requested number of backups is left.
 	ReasonRetained = "Retained"
 )

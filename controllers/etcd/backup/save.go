@@ -8,8 +8,6 @@ import (
 	"time"
 
 	clientv3 "go.etcd.io/etcd/client/v3"
-	"k8s.io/apimachinery/pkg/util/sets"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	etcdv1beta2 "github.com/usher-dev/usher/api/etcd/v1beta2"
 	"github.com/usher-dev/usher/controllers/etcd/answer/etcderrors"
@@ -75,7 +73,7 @@ func save(ctx context.Context, places *Places, endpoints *Reach, b *etcdv1beta2.
 	if err != nil {
 		return nil, nil, err
 	}
-	return done, retain(ctx, places.Reader, place, b), nil
+	return done, retain(ctx, places.Reader, place, b, key), nil
 }
 
 // free reports whether the key is unused, or left over from an attempt at the
@@ -147,58 +145,4 @@ func verify(ctx context.Context, place *Place, key string, sent *snapshot.Reader
 		err = fmt.Errorf("%w: its SHA-256 is %[3]s instead of %[2]s", snapshot.ErrDamaged, sent.SHA256(), back.SHA256())
 	}
 	return errors.Join(fmt.Errorf("the stored backup differs from the snapshot and is deleted: %w", err), place.Store.Delete(ctx, key))
-}
-
-// retain deletes the surplus backups, except those that an EtcdRestore still
-// needs.
-func retain(ctx context.Context, reader client.Reader, place *Place, b *etcdv1beta2.EtcdBackup) error {
-	if !periodic(b) || b.Spec.BackupPolicy.MaxBackups <= 0 {
-		return nil
-	}
-	objects, err := place.Store.List(ctx, place.Key+"_v")
-	if err != nil {
-		return err
-	}
-	tooMany := surplus(Below(place.Key, objects), b.Spec.BackupPolicy.MaxBackups)
-	if len(tooMany) == 0 {
-		return nil
-	}
-	wanted, err := wantedBack(ctx, reader)
-	if err != nil {
-		return err
-	}
-	for _, old := range tooMany {
-		if wanted.Has(place.name(old.Key)) {
-			continue
-		}
-		if err := place.Store.Delete(ctx, old.Key); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// wantedBack returns the paths of the backups that EtcdRestores still need, in
-// every namespace, since several may share a bucket. It compares paths without
-// the endpoint or claim, which have several notations: keeping one backup too
-// many does no harm.
-func wantedBack(ctx context.Context, reader client.Reader) (sets.Set[string], error) {
-	var all etcdv1beta2.EtcdRestoreList
-	if err := reader.List(ctx, &all); err != nil {
-		return nil, fmt.Errorf("listing the backups that EtcdRestores use: %w", err)
-	}
-	paths := sets.New[string]()
-	for i := range all.Items {
-		r := &all.Items[i]
-		if r.Status.Succeeded {
-			continue
-		}
-		switch from := &r.Spec.BackupSource; {
-		case from.S3 != nil:
-			paths.Insert(from.S3.Path)
-		case from.PersistentVolume != nil:
-			paths.Insert(from.PersistentVolume.Path)
-		}
-	}
-	return paths, nil
 }

@@ -84,12 +84,15 @@ func TestABackupIsLookedAtAgain(t *testing.T) {
 		nextRun *time.Time
 		want    time.Duration
 	}{
-		"when it is due":                   {at(now.Add(time.Minute)), time.Minute},
-		"at once where it is overdue":      {at(now.Add(-time.Second)), time.Millisecond},
-		"not at all after a single backup": {nil, 0},
+		"when it is due":                    {at(now.Add(time.Minute)), time.Minute},
+		"at once where it is overdue":       {at(now.Add(-time.Second)), time.Millisecond},
+		"in time after a small correction":  {at(now.Add(time.Hour + retryTo)), time.Hour + retryTo},
+		"at once after the clock went back": {at(now.Add(time.Hour + retryTo + time.Second)), time.Millisecond},
+		"not at all after a single backup":  {nil, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
 			b := &etcdv1beta2.EtcdBackup{}
+			b.Spec.BackupPolicy = &etcdv1beta2.BackupPolicy{BackupIntervalInSecond: 3600}
 			if tc.nextRun != nil {
 				b.Status.NextRun = &metav1.Time{Time: *tc.nextRun}
 			}
