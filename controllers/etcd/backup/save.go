@@ -55,7 +55,7 @@ func save(ctx context.Context, places *Places, endpoints *Reach, b *etcdv1beta2.
 	if err != nil {
 		return nil, nil, err
 	}
-	etcd, err := w.connect(ctx, m.endpoint)
+	etcd, m, err := hold(ctx, w, m)
 	if err != nil {
 		return nil, nil, err
 	}

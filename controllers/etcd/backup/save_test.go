@@ -3,6 +3,7 @@ package backup
 import (
 	"context"
 	"errors"
+	"net"
 	"strings"
 	"testing"
 	"time"
@@ -163,5 +164,18 @@ func TestReasonsTellWhoseFaultItIs(t *testing.T) {
 		if got := Reason(err); got != want {
 			t.Errorf("reason of %v is %s, want %s", err, got, want)
 		}
+	}
+}
+
+func TestAClientThatReconnectsIsRefused(t *testing.T) {
+	dialed := 0
+	d := dialer(func(context.Context, string) (net.Conn, error) {
+		dialed++
+		return nil, nil
+	}).once()
+	_, first := d(t.Context(), "a:1")
+	_, second := d(t.Context(), "a:1")
+	if first != nil || second == nil || dialed != 1 {
+		t.Errorf("%d connections: %v, %v", dialed, first, second)
 	}
 }
