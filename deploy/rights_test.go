@@ -76,6 +76,20 @@ func TestTheWebhookMayReadEveryKindOfTheTable(t *testing.T) {
 	}
 }
 
+// TestNobodyMayCreateTokens: with a token of a ServiceAccount usher could act as
+// any tenant. The kubelet gives pods their tokens.
+func TestNobodyMayCreateTokens(t *testing.T) {
+	granted := grants(t, "usher")
+	if !granted["update etcdbackups/status"] && !granted["patch etcdbackups/status"] {
+		t.Fatal("the rights of the controller are not among those read")
+	}
+	for right := range granted {
+		if _, resource, _ := strings.Cut(right, " "); strings.HasPrefix(resource, "serviceaccounts/") || strings.Contains(resource, "*") {
+			t.Errorf("usher may %s", right)
+		}
+	}
+}
+
 // compareRights compares used with granted rights, as rights.Compare does.
 func compareRights(t *testing.T, done []rights.Event, granted map[string]bool, unseen []string, refused func(*rights.Event) bool) {
 	t.Helper()
