@@ -193,3 +193,18 @@ func FuzzSchedulesAreReadInBoundedTime(f *testing.F) {
 		s.ClockChanges(start)
 	})
 }
+
+func TestParseNew_RefusesWhatTheAPIServerRefuses(t *testing.T) {
+	for _, tc := range []struct {
+		text, zone string
+		valid      bool
+	}{
+		{"0 3 * * *", "", true}, {"0 3 * * *", "Europe/Berlin", true}, {"@every 6h", "", true}, {"@daily", "UTC", true},
+		{"0 3 * * *", "Local", false}, {"0 3 * * *", "local", false}, {"0 3 * * *", "Europe/Atlantis", false}, {"0 3 * * *", "../UTC", false},
+		{"TZ=UTC 0 3 * * *", "", false}, {"CRON_TZ=UTC 0 3 * * *", "", false}, {"TZ=0 3 * * *", "", false}, {"0 3 30 2 *", "", false}, {"0 3 * *", "", false}, {"", "", false},
+	} {
+		if _, err := cron.ParseNew(tc.text, tc.zone); (err == nil) != tc.valid {
+			t.Errorf("%q in %q: error is %v", tc.text, tc.zone, err)
+		}
+	}
+}

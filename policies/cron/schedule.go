@@ -58,6 +58,22 @@ func Parse(text, zone string) (s *Schedule, err error) {
 	return s, nil
 }
 
+// ParseNew parses a schedule as the API server takes it in new objects: without
+// a time zone inside, and not in the zone Local, which is another one elsewhere.
+func ParseNew(text, zone string) (*Schedule, error) {
+	switch {
+	case strings.Contains(text, "TZ"):
+		return nil, fmt.Errorf("schedule %q contains a time zone: write it in timeZone", text)
+	case strings.EqualFold(zone, "Local"):
+		return nil, fmt.Errorf("time zone %q depends on the machine: write a name from the IANA time zone database, such as Europe/Berlin", zone)
+	}
+	s, err := Parse(text, zone)
+	if err == nil && !s.Possible() {
+		return nil, fmt.Errorf("schedule %q names a time that never comes: write a day that the month has, such as 0 3 28 * *", text)
+	}
+	return s, err
+}
+
 // Next returns the first run after t, or the zero time if there is none within
 // five years, which is the horizon of the parser and so of the controller.
 func (s *Schedule) Next(t time.Time) time.Time {

@@ -2,14 +2,16 @@ package rules
 
 import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
+	"k8s.io/utils/ptr"
 
 	"github.com/usher-dev/usher/api/etcd/v1beta2"
 	"github.com/usher-dev/usher/finding"
 	"github.com/usher-dev/usher/finding/release"
 	"github.com/usher-dev/usher/policies"
+	"github.com/usher-dev/usher/policies/cron"
 )
 
-// backup-policy: a backup's durations or maxBackups are invalid.
+// backup-policy: a backup's durations, schedule or maxBackups are invalid.
 //
 // A number of seconds above ten years overflows a duration in nanoseconds.
 func init() {
@@ -18,9 +20,9 @@ func init() {
 		Level:   finding.Invariant,
 		Since:   release.V(0, 1),
 		Kinds:   []string{"EtcdBackup"},
-		Summary: "A backup's timeout, interval or maxBackups is negative, too large or without effect",
+		Summary: "A backup's timeout, interval, schedule or maxBackups is invalid, too large or without effect",
 		Harm:    "usher makes one backup instead of many, or keeps all of them",
-		Fix:     "write a positive number of seconds or backups, such as `backupIntervalInSecond: 3600` and `maxBackups: 24`, or 0 for the default",
+		Fix:     "write a positive number of seconds or backups, such as `backupIntervalInSecond: 3600` and `maxBackups: 24`, or 0 for the default; or write a schedule such as `0 3 * * *` instead of the interval",
 		Check: on(func(p *policies.Pass, b *v1beta2.EtcdBackup) {
 			if b.Spec.BackupPolicy == nil {
 				return
@@ -42,9 +44,28 @@ func init() {
 					p.Report(at.Child(part.name), part.value, part.name+" is "+printed(part.value)+", more than ten years: write a number of seconds")
 				}
 			}
-			if b.Spec.BackupPolicy.MaxBackups > 0 && b.Spec.BackupPolicy.BackupIntervalInSecond == 0 {
-				p.Report(at.Child("maxBackups"), b.Spec.BackupPolicy.MaxBackups, "maxBackups is set, and one backup is made: write backupIntervalInSecond, too")
+			if policy := b.Spec.BackupPolicy; policy.MaxBackups > 0 && policy.BackupIntervalInSecond == 0 && policy.Schedule == "" {
+				p.Report(at.Child("maxBackups"), policy.MaxBackups, "maxBackups is set, and one backup is made: write backupIntervalInSecond or schedule, too")
 			}
+			checkSchedule(p, at, b.Spec.BackupPolicy)
 		}),
 	})
+}
+
+// checkSchedule reports a schedule that the controller does not accept.
+func checkSchedule(p *policies.Pass, at *field.Path, b *v1beta2.BackupPolicy) {
+	zone := ptr.Deref(b.TimeZone, "")
+	switch {
+	case b.Schedule == "" && b.TimeZone != nil:
+		p.Report(at.Child("timeZone"), zone, "timeZone is set, and schedule is not: write schedule, too")
+	case b.Schedule == "":
+	case b.BackupIntervalInSecond > 0:
+		p.Report(at.Child("schedule"), b.Schedule, "schedule and backupIntervalInSecond are set: write one of them")
+	case b.TimeZone != nil && zone == "":
+		p.Report(at.Child("timeZone"), zone, "timeZone is empty: write a name such as Europe/Berlin, or remove it for UTC")
+	default:
+		if _, err := cron.ParseNew(b.Schedule, zone); err != nil {
+			p.Report(at.Child("schedule"), b.Schedule, err.Error())
+		}
+	}
 }

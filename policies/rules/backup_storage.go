@@ -48,6 +48,8 @@ func checkS3(p *policies.Pass, source *v1beta2.S3Source) {
 	switch path := field.NewPath("spec", "s3"); {
 	case source == nil:
 		p.Report(path, nil, "s3 is not set: write its path and awsSecret")
+	case source.KMSKeyID != "" && source.ServerSideEncryption != v1beta2.EncryptKMS:
+		p.Report(path.Child("kmsKeyID"), source.KMSKeyID, "kmsKeyID is set, and serverSideEncryption is not aws:kms: write serverSideEncryption: aws:kms, too")
 	case source.AWSSecret == "":
 		p.Report(path.Child("awsSecret"), nil, "awsSecret is not set: write the name of a Secret with the keys credentials and config")
 	default:

@@ -62,16 +62,24 @@ type BackupSpec struct {
 	ClientTLSSecret string `json:"clientTLSSecret,omitempty"`
 }
 
-// BackupPolicy configures the timeout, interval and retention of backups.
+// BackupPolicy configures the timeout, times and retention of backups.
 type BackupPolicy struct {
 	// TimeoutInSecond is the timeout of each backup in seconds; 0 means 60, and
 	// the maximum is 3600.
 	// +optional
 	TimeoutInSecond int64 `json:"timeoutInSecond,omitempty"`
 	// BackupIntervalInSecond is the interval of periodic backups in seconds, such
-	// as 3600; 0 means a single backup.
+	// as 3600; 0 means a single backup, unless schedule is set.
 	// +optional
 	BackupIntervalInSecond int64 `json:"backupIntervalInSecond,omitempty"`
+	// Schedule is when to make periodic backups, in cron format as in a CronJob,
+	// such as "0 3 * * *". Set either it or backupIntervalInSecond.
+	// +optional
+	Schedule string `json:"schedule,omitempty"`
+	// TimeZone is the time zone of the schedule, a name from the IANA time zone
+	// database, such as Europe/Berlin. The default is UTC.
+	// +optional
+	TimeZone *string `json:"timeZone,omitempty"`
 	// MaxBackups is how many of the newest periodic backups to keep, such as 24; 0
 	// keeps all.
 	// +optional

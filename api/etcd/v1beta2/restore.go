@@ -48,6 +48,15 @@ type RestoreSpec struct {
 	BackupSource `json:",inline"`
 	// EtcdCluster is the cluster to restore the backup into.
 	EtcdCluster EtcdClusterRef `json:"etcdCluster"`
+	// BumpRevision is how much to increase the revision of the restored data, such
+	// as 1000000000, so that clients that saw later revisions notice the restore:
+	// it also marks all earlier revisions as compacted, which ends their watches.
+	// Choose more than the cluster's writes since the backup. The default, 0,
+	// keeps the revision. etcd needs version 3.5.10 or later.
+	// +kubebuilder:validation:Minimum=0
+	// +kubebuilder:validation:Maximum=1000000000000000
+	// +optional
+	BumpRevision int64 `json:"bumpRevision,omitempty"`
 }
 
 // EtcdClusterRef names an EtcdCluster in the same namespace.

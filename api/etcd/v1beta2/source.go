@@ -76,7 +76,30 @@ type S3Source struct {
 	// name.
 	// +optional
 	ForcePathStyle bool `json:"forcePathStyle,omitempty"`
+	// ServerSideEncryption lets the store encrypt backups: AES256 with its own
+	// keys, or aws:kms with a key of its key management service. The default is
+	// the bucket's. An EtcdRestore does not need it.
+	// +optional
+	ServerSideEncryption ServerSideEncryption `json:"serverSideEncryption,omitempty"`
+	// KMSKeyID is the key for aws:kms, such as
+	// arn:aws:kms:eu-central-1:111122223333:key/backups. The default is the store's.
+	// +kubebuilder:validation:MaxLength=2048
+	// +optional
+	KMSKeyID string `json:"kmsKeyID,omitempty"`
 }
+
+// ServerSideEncryption is how a store encrypts objects.
+//
+// +kubebuilder:validation:Enum=AES256;"aws:kms"
+type ServerSideEncryption string
+
+// The ways of encryption.
+const (
+	// EncryptAES256: with keys of the store.
+	EncryptAES256 ServerSideEncryption = "AES256"
+	// EncryptKMS: with a key of the store's key management service.
+	EncryptKMS ServerSideEncryption = "aws:kms"
+)
 
 // ABSSource is a place in Azure Blob Storage.
 type ABSSource struct {

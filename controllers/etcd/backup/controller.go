@@ -105,6 +105,11 @@ func (c *Controller) Reconcile(ctx context.Context, req reconcile.Request) (reco
 	if b.DeletionTimestamp != nil {
 		return reconcile.Result{}, c.release(ctx, b)
 	}
+	if was := b.DeepCopy(); await(b, c.now()) {
+		if err := c.client.Status().Patch(ctx, b, client.MergeFrom(was)); err != nil {
+			return reconcile.Result{}, client.IgnoreNotFound(err)
+		}
+	}
 	if wait, ok := due(b, c.now()); !ok || wait > 0 {
 		return next(b, c.now()), c.places.Close(ctx, b)
 	}

@@ -22,6 +22,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/wait"
+	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	etcdv1beta2 "github.com/usher-dev/usher/api/etcd/v1beta2"
@@ -181,6 +182,34 @@ func TestPeriodicBackupsGoOnAndTheNewestAreKept(t *testing.T) {
 	}
 	if _, ok := kept[strings.TrimPrefix(last.Status.Path, "backups/")]; !ok && len(kept) == 0 {
 		t.Errorf("the newest, %s, is not kept: %v", last.Status.Path, kept)
+	}
+}
+
+func TestAScheduleIsKept(t *testing.T) {
+	shareController(t)
+	ns := namespace(t)
+	often := backup(ns, world.s3.Address, "backups/often/"+ns)
+	often.Spec.BackupPolicy = &etcdv1beta2.BackupPolicy{Schedule: "@every 1s", MaxBackups: 2}
+	create(t, often)
+	yearly := backup(ns, world.s3.Address, "backups/yearly/"+ns)
+	yearly.Name = "yearly"
+	next := time.Now().AddDate(0, 6, 0).UTC()
+	yearly.Spec.BackupPolicy = &etcdv1beta2.BackupPolicy{Schedule: fmt.Sprintf("30 3 1 %d *", next.Month()), TimeZone: ptr.To("Asia/Kolkata"), MaxBackups: 2}
+	create(t, yearly)
+	seen := map[string]bool{}
+	until(t, often, func(b *etcdv1beta2.EtcdBackup) bool {
+		if b.Status.Succeeded {
+			seen[b.Status.Path] = true
+		}
+		return len(seen) == 4
+	})
+	is := until(t, yearly, func(b *etcdv1beta2.EtcdBackup) bool { return b.Status.NextRun != nil })
+	want := time.Date(next.Year(), next.Month(), 1, 3, 30, 0, 0, time.FixedZone("IST", int((5*time.Hour+30*time.Minute).Seconds())))
+	if !is.Status.NextRun.Time.Equal(want) || is.Status.ObservedGeneration != is.Generation || len(is.Status.Conditions) > 0 {
+		t.Errorf("the next is at %s, want %s: %+v", is.Status.NextRun, want, is.Status)
+	}
+	if made := files(t, "yearly/"+ns); len(made) > 0 {
+		t.Errorf("a schedule began with %v", made)
 	}
 }
 

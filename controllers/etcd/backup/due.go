@@ -24,7 +24,7 @@ const (
 )
 
 // periodic reports whether backups are periodic.
-func periodic(b *etcdv1beta2.EtcdBackup) bool { return interval(b) > 0 }
+func periodic(b *etcdv1beta2.EtcdBackup) bool { return interval(b) > 0 || scheduled(b) }
 
 func interval(b *etcdv1beta2.EtcdBackup) time.Duration {
 	if b.Spec.BackupPolicy == nil {
@@ -54,7 +54,7 @@ func due(b *etcdv1beta2.EtcdBackup, now time.Time) (wait time.Duration, ok bool)
 		return 0, true
 	case b.Status.NextRun == nil:
 		return 0, false
-	case b.Status.NextRun.Sub(now) > interval(b)+retryTo:
+	case b.Status.NextRun.Sub(regular(b, now)) > retryTo:
 		return 0, true // the clock was set back since
 	}
 	return max(0, b.Status.NextRun.Sub(now)), true
@@ -74,7 +74,7 @@ func next(b *etcdv1beta2.EtcdBackup, now time.Time) reconcile.Result {
 // is the result of the attempt.
 func following(b *etcdv1beta2.EtcdBackup, began, ended time.Time) *metav1.Time {
 	failing := meta.FindStatusCondition(b.Status.Conditions, ConditionSaved)
-	at := began.Add(interval(b))
+	at := regular(b, began)
 	switch {
 	case failing == nil || failing.Status == metav1.ConditionTrue:
 		if !periodic(b) {

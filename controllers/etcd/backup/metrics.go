@@ -2,6 +2,7 @@ package backup
 
 import (
 	"context"
+	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -24,7 +25,7 @@ func descriptions() (created, lastSuccess, size, duration, interval, succeeded, 
 		description("last_success_timestamp_seconds", "When the last successful backup started."),
 		description("last_size_bytes", "Size of the last successful backup."),
 		description("last_duration_seconds", "How long the last successful backup took, including its verification."),
-		description("interval_seconds", "Interval of periodic backups."),
+		description("interval_seconds", "Interval of periodic backups; for a schedule, half the time from the last backup to the second run after it."),
 		description("succeeded", "1 if the last backup succeeded, 0 if it failed."),
 		description("store_unlisted", "1 if the store is used only until the next minor release, unless --store-endpoints lists it.")
 }
@@ -43,15 +44,15 @@ func (c *collector) Collect(to chan<- prometheus.Metric) {
 	if err := c.backups.List(context.Background(), &all); err != nil {
 		return // the cache has not started, or has stopped
 	}
-	created, lastSuccess, size, duration, every, succeeded, unlisted := descriptions()
+	created, lastSuccess, size, duration, interval, succeeded, unlisted := descriptions()
 	for i := range all.Items {
 		b := &all.Items[i]
 		send := func(d *prometheus.Desc, value float64) {
 			to <- prometheus.MustNewConstMetric(d, prometheus.GaugeValue, value, b.Namespace, b.Name)
 		}
 		send(created, float64(b.CreationTimestamp.Unix()))
-		if periodic(b) {
-			send(every, interval(b).Seconds())
+		if every := spacing(b); every > 0 {
+			send(interval, every.Seconds())
 		}
 		if !b.Status.LastSuccessDate.IsZero() {
 			send(lastSuccess, float64(b.Status.LastSuccessDate.Unix()))
@@ -62,13 +63,30 @@ func (c *collector) Collect(to chan<- prometheus.Metric) {
 			send(unlisted, 1)
 		}
 		switch {
-		case b.Status.ObservedGeneration == 0: // not tried yet
+		case meta.FindStatusCondition(b.Status.Conditions, ConditionSaved) == nil: // not tried yet
 		case b.Status.Succeeded:
 			send(succeeded, 1)
 		default:
 			send(succeeded, 0)
 		}
 	}
+}
+
+// spacing returns the interval of periodic backups, so that a backup older than
+// two of them is late. The runs of a schedule may be unevenly spaced.
+func spacing(b *etcdv1beta2.EtcdBackup) time.Duration {
+	if !scheduled(b) {
+		return interval(b)
+	}
+	last := b.Status.LastSuccessDate.Time
+	if last.IsZero() {
+		last = b.CreationTimestamp.Time
+	}
+	s, err := schedule(b)
+	if err != nil {
+		return 0
+	}
+	return s.Next(s.Next(last)).Sub(last) / 2
 }
 
 // collecting registers the collector while the controllers run: the next ones

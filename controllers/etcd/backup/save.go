@@ -26,6 +26,11 @@ type saved struct {
 // save makes one backup, and then deletes the surplus ones. surplus is the
 // error of the deletion.
 func save(ctx context.Context, places *Places, endpoints *Reach, b *etcdv1beta2.EtcdBackup, now time.Time) (done *saved, surplusErr, err error) {
+	if scheduled(b) {
+		if _, err := schedule(b); err != nil {
+			return nil, nil, err
+		}
+	}
 	place, err := places.Open(ctx, b, b.Spec.StorageType, &b.Spec.BackupSource, graceOf(b))
 	if err != nil {
 		return nil, nil, err
