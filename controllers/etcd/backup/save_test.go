@@ -130,7 +130,7 @@ func TestWaitingForAVolumeIsToldWhereTheNextBackupIsLate(t *testing.T) {
 }
 
 func TestASourceSaysWhereTheNewestIs(t *testing.T) {
-	s3 := &etcdv1beta2.S3Source{Path: "backups/example", AWSSecret: "aws", Endpoint: "https://s3.example"}
+	s3 := &etcdv1beta2.S3Source{Path: "backups/example", AWSSecret: "aws", Endpoint: "https://s3.example", ServerSideEncryption: etcdv1beta2.EncryptKMS, KMSKeyID: "key"}
 	onVolume := &etcdv1beta2.VolumeSource{ClaimName: "backups", Path: "nightly/example"}
 	for name, tc := range map[string]struct {
 		place Place

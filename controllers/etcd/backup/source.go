@@ -40,6 +40,7 @@ func (p *Place) source(key string) *etcdv1beta2.BackupSource {
 	switch {
 	case s.S3 != nil:
 		s.S3.Path = p.name(key)
+		s.S3.ServerSideEncryption, s.S3.KMSKeyID = "", "" // the store decrypts by itself
 	case s.PersistentVolume != nil:
 		s.PersistentVolume.Path = p.name(key)
 	}

@@ -13,6 +13,7 @@ import (
 	awshttp "github.com/aws/aws-sdk-go-v2/aws/transport/http"
 	"github.com/aws/aws-sdk-go-v2/credentials"
 	"github.com/aws/aws-sdk-go-v2/feature/s3/transfermanager"
+	"github.com/aws/aws-sdk-go-v2/feature/s3/transfermanager/types"
 	"github.com/aws/aws-sdk-go-v2/service/s3"
 
 	etcdv1beta2 "github.com/usher-dev/usher/api/etcd/v1beta2"
@@ -41,8 +42,11 @@ const (
 // A Bucket stores backups in a bucket.
 type Bucket struct {
 	bucket string
-	client *s3.Client
-	upload *transfermanager.Client
+	// encryption is how the store encrypts what is saved; empty for its default.
+	encryption etcdv1beta2.ServerSideEncryption
+	key        string
+	client     *s3.Client
+	upload     *transfermanager.Client
 }
 
 // New returns the store that the source names, and the key in it. data is the
@@ -71,7 +75,8 @@ func New(source *etcdv1beta2.S3Source, data map[string][]byte, route *reach.Rout
 	}
 	client := s3.New(o)
 	return &Bucket{
-		bucket: bucket,
+		bucket:     bucket,
+		encryption: source.ServerSideEncryption, key: source.KMSKeyID,
 		client: client,
 		upload: transfermanager.New(client, func(t *transfermanager.Options) {
 			t.PartSizeBytes, t.MultipartUploadThreshold, t.Concurrency = partSize, partSize, partsSent
@@ -104,9 +109,14 @@ func withinHost(r *http.Request, via []*http.Request) error {
 // Put implements Store.
 func (s *Bucket) Put(ctx context.Context, key string, about store.About, r io.Reader) error {
 	from := store.NewUpload(r)
-	_, err := s.upload.UploadObject(ctx, &transfermanager.UploadObjectInput{
+	in := &transfermanager.UploadObjectInput{
 		Bucket: &s.bucket, Key: &key, Body: from, Metadata: about.Encode(), ContentType: aws.String("application/octet-stream"),
-	})
+		ServerSideEncryption: types.ServerSideEncryption(s.encryption),
+	}
+	if s.key != "" {
+		in.SSEKMSKeyID = &s.key
+	}
+	_, err := s.upload.UploadObject(ctx, in)
 	_ = from.Close() // the caller may use r again
 	if err != nil && from.Failed() != nil {
 		return from.Failed()
