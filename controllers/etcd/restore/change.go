@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -80,10 +81,17 @@ func (c *Controller) ask(ctx context.Context, cluster *etcdv1beta2.EtcdCluster, 
 func awaitEnd(objects *observe.Objects, seed *observe.Restored) error {
 	delete(objects.Pods, seed.Pod.Name)
 	old := slices.Sorted(maps.Keys(objects.Pods))
-	if slices.ContainsFunc(old, func(name string) bool { return objects.Pods[name].DeletionTimestamp != nil }) {
-		return wait(ReasonEnding, "waits for the old members %s to end; if the node of one is lost, delete its pod with --force --grace-period=0", strings.Join(old, ", "))
+	ending := slices.DeleteFunc(slices.Clone(old), func(name string) bool { return objects.Pods[name].DeletionTimestamp == nil })
+	if len(ending) > 0 {
+		return wait(ReasonEnding, "waits for the old members %s to end; %s", strings.Join(old, ", "), lostNode(objects.Pods[ending[0]]))
 	}
 	return wait(ReasonEnding, "waits for the EtcdCluster controller to replace the old members")
+}
+
+// lostNode says what to do if the node of a pod that is being deleted does not
+// come back: only a person knows that nothing runs there any more.
+func lostNode(p *corev1.Pod) string {
+	return fmt.Sprintf("if the node %s is lost for good, run: kubectl -n %s delete pod %s --force --grace-period=0", p.Spec.NodeName, p.Namespace, p.Name)
 }
 
 // wayBack explains how to recover the old cluster.

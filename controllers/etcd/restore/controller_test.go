@@ -3,12 +3,14 @@ package restore_test
 import (
 	"bytes"
 	"context"
+	"errors"
 	"os"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
 	clientv3 "go.etcd.io/etcd/client/v3"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -95,6 +97,52 @@ func TestABackupIsRestoredIntoANewName(t *testing.T) {
 	}
 	if !strings.HasPrefix(r.Status.WayBack, "none") {
 		t.Errorf("the way back is %s", r.Status.WayBack)
+	}
+}
+
+// TestARestoreBumpsTheRevision compares a restore with a bump and one without:
+// only the former ends the watch of a client that saw later revisions.
+func TestARestoreBumpsTheRevision(t *testing.T) {
+	const bump = 1_000_000_000
+	s := newScene(t)
+	s.cluster("old", 1, nil)
+	s.untilServing("old", 1)
+	if _, err := s.etcd("old").Put(t.Context(), "key", "value"); err != nil {
+		t.Fatal(err)
+	}
+	b := s.backup("once", "old", "backups/"+s.namespace+"/once", nil)
+	for name, by := range map[string]int64{"plain": 0, "bumped": bump} {
+		s.cluster(name, 1, map[string]string{wellknown.AnnotationEtcdRestore: name})
+		s.create(&etcdv1beta2.EtcdRestore{ObjectMeta: s.meta(name), Spec: etcdv1beta2.RestoreSpec{
+			BackupStorageType: etcdv1beta2.BackupStorageS3, BackupSource: s.source(b.Status.Path), EtcdCluster: etcdv1beta2.EtcdClusterRef{Name: name}, BumpRevision: by,
+		}})
+	}
+	for name, by := range map[string]int64{"plain": 0, "bumped": bump} {
+		s.untilRestore(name, "the restore "+name, succeeded)
+		s.untilServing(name, 1)
+		etcd := s.etcd(name)
+		got, err := etcd.Get(t.Context(), "key")
+		if err != nil || got.Count != 1 {
+			t.Fatalf("%s: the key is not there: %v, %v", name, got, err)
+		}
+		if is := got.Header.Revision; is < b.Status.EtcdRevision+by || by == 0 && is > bump {
+			t.Errorf("%s: the revision is %d after a backup at %d", name, is, b.Status.EtcdRevision)
+		}
+		_, err = etcd.Get(t.Context(), "key", clientv3.WithRev(b.Status.EtcdRevision))
+		if compacted := errors.Is(err, rpctypes.ErrCompacted); compacted != (by > 0) {
+			t.Errorf("%s: reading the revision of the backup: %v", name, err)
+		}
+	}
+}
+
+func TestBumps_OnlyFromTheVersionWhoseEtcdutlTakesIt(t *testing.T) {
+	for version, want := range map[string]bool{"3.5.9": false, "3.5.10": true, "3.6.0": true, "v3.7.3": true, "": false} {
+		if err := etcdrestore.Bumps(1, version); (err == nil) != want {
+			t.Errorf("etcd %s bumps: %v", version, err)
+		}
+		if err := etcdrestore.Bumps(0, version); err != nil {
+			t.Errorf("etcd %s without a bump: %v", version, err)
+		}
 	}
 }
 

@@ -26,3 +26,6 @@ func here() *reach.Stores {
 	}
 	return &reach.Stores{Allowed: allowed}
 }
+
+// Bumps reports whether etcd of a version can increase the revision.
+func Bumps(by int64, version string) error { return bumps(by, version) }

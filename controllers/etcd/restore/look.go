@@ -34,6 +34,9 @@ func (c *Controller) examine(ctx context.Context, a *attempt) error {
 	if err := c.replaceable(ctx, a); err != nil {
 		return err
 	}
+	if err := bumps(a.Spec.BumpRevision, a.cluster.Spec.Version); err != nil {
+		return err
+	}
 	ctx, cancel := context.WithTimeout(ctx, lookWithin)
 	defer cancel()
 	body, object, err := c.open(ctx, a.EtcdRestore)
@@ -84,6 +87,21 @@ func revisionOf(object *store.Object) int64 {
 		return object.About.Revision
 	}
 	return etcdbackup.RevisionIn(object.Key)
+}
+
+// bumpFrom is the first version whose etcdutl increases the revision.
+var bumpFrom = etcd.Version{Major: 3, Minor: 5, Patch: 10}
+
+// bumps reports whether etcd of that version can increase the revision by that
+// much.
+func bumps(by int64, wanted string) error {
+	if by == 0 {
+		return nil
+	}
+	if v, err := etcd.ParseVersion(wanted); err != nil || v.Compare(bumpFrom) < 0 {
+		return stop(ReasonVersion, "bumpRevision is %d, and etcd %s cannot increase the revision: write version %s or later in the EtcdCluster, or remove bumpRevision", by, wanted, bumpFrom)
+	}
+	return nil
 }
 
 // fits reports whether a cluster of that version can restore a backup of that

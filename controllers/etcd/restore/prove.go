@@ -24,7 +24,7 @@ func (c *Controller) prove(ctx context.Context, a *attempt) error {
 }
 
 // proved returns the seed, which must be the only member and have at least the
-// revision of the backup.
+// revision of the backup, and of the bump.
 func (c *Controller) proved(ctx context.Context, a *attempt) (*observe.Restored, error) {
 	p, err := c.pod(ctx, a)
 	if err != nil {
@@ -37,7 +37,7 @@ func (c *Controller) proved(ctx context.Context, a *attempt) (*observe.Restored,
 	if err != nil {
 		return nil, wait(ReasonUnproved, "%w", err)
 	}
-	if why := seed.Unproved(a.Status.EtcdRevision); why != "" {
+	if why := seed.Unproved(a.Status.EtcdRevision + a.Spec.BumpRevision); why != "" {
 		return nil, stop(ReasonUnproved, "%s", why)
 	}
 	return seed, nil

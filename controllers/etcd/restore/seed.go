@@ -3,6 +3,7 @@ package restore
 import (
 	"context"
 	"fmt"
+	"strconv"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
@@ -57,7 +58,7 @@ func (c *Controller) seed(ctx context.Context, a *attempt) error {
 		}
 		return wait(ReasonStarting, "starts %s from the backup", want.Pod.Name)
 	case p.DeletionTimestamp != nil:
-		return wait(ReasonStarting, "waits for the deletion of the pod %s of an earlier attempt", p.Name)
+		return wait(ReasonStarting, "waits for the deletion of the pod %s of an earlier attempt; %s", p.Name, lostNode(p))
 	case p.Status.Phase == corev1.PodFailed || !restored(p) && p.Annotations[wellknown.AnnotationEtcdSnapshotServer] != want.Pod.Annotations[wellknown.AnnotationEtcdSnapshotServer]:
 		// The pod was evicted, or the controller that it calls was replaced.
 		if err := c.client.Delete(ctx, p, client.Preconditions{UID: &p.UID}); client.IgnoreNotFound(err) != nil {
@@ -171,6 +172,10 @@ func (c *Controller) seedOf(ctx context.Context, a *attempt) (*member.Seed, erro
 			},
 			VolumeMounts: []corev1.VolumeMount{data, fetched},
 		},
+	}
+	if bump := a.Spec.BumpRevision; bump > 0 {
+		restore := &spec.InitContainers[1]
+		restore.Command = append(restore.Command, "--bump-revision="+strconv.FormatInt(bump, 10), "--mark-compacted") // etcdutl takes only both
 	}
 	for i := range spec.InitContainers {
 		init := &spec.InitContainers[i]
