@@ -71,7 +71,7 @@ func save(ctx context.Context, places *Places, endpoints *Reach, b *etcdv1beta2.
 	if periodic(b) {
 		key = periodicKey(place.Key, m.revision, now)
 	}
-	if err := free(ctx, place, key, about.Maker); err != nil {
+	if err := free(ctx, place, key, b); err != nil {
 		return nil, nil, err
 	}
 	done, err = stream(ctx, etcd, m, place, key, about)
@@ -81,16 +81,20 @@ func save(ctx context.Context, places *Places, endpoints *Reach, b *etcdv1beta2.
 	return done, retain(ctx, places.Reader, place, b, key), nil
 }
 
-// free reports whether the key is unused, or left over from an attempt at the
-// same backup, which never overwrites another one.
-func free(ctx context.Context, place *Place, key, maker string) error {
+// free reports whether the key is unused. That of a single backup may be left
+// over from another attempt, which never overwrites another EtcdBackup's. Each
+// attempt at a periodic backup has a key of its own, unless the clock was set
+// back to the same second.
+func free(ctx context.Context, place *Place, key string, b *etcdv1beta2.EtcdBackup) error {
 	is, err := place.Store.Stat(ctx, key)
 	switch {
 	case store.ReasonOf(err) == store.NotFound:
 		return nil
 	case err != nil:
 		return err
-	case is.About.Maker != maker:
+	case periodic(b):
+		return fault(ReasonTaken, "%s already exists: usher tries again with another time in the name", place.name(key))
+	case is.About.Maker != string(b.UID):
 		return fault(ReasonTaken, "%s already exists, from %s: write another path, or delete it", place.name(key), is.Modified.UTC().Format(time.RFC3339))
 	}
 	return nil

@@ -6,12 +6,15 @@ import (
 	"io"
 	"math/rand/v2"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	etcdv1beta2 "github.com/usher-dev/usher/api/etcd/v1beta2"
 	etcdbackup "github.com/usher-dev/usher/controllers/etcd/backup"
@@ -209,6 +212,13 @@ func TestABackupSurvivesAClockThatIsSetBack(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	before := files(t, "back/"+ns)
+	if _, err := etcdbackup.Save(t.Context(), world.client, b, now); err == nil || etcdbackup.Reason(err) != etcdbackup.ReasonTaken {
+		t.Errorf("in the same second: error is %v", err)
+	}
+	if diff := cmp.Diff(before, files(t, "back/"+ns)); diff != "" {
+		t.Errorf("in the same second: -before +after:\n%s", diff)
+	}
 	revision := put(t, etcd(t, world.etcd), "back", "value")
 	if _, err := etcdbackup.Save(t.Context(), world.client, b, now.Add(-time.Hour)); err == nil || etcdbackup.Reason(err) != etcdbackup.ReasonClock {
 		t.Errorf("error is %v", err)
@@ -222,5 +232,44 @@ func TestABackupSurvivesAClockThatIsSetBack(t *testing.T) {
 		if is := examine(t, world.s3.File("backups", key)); is < revision {
 			t.Errorf("the newest backup, %s, holds revision %d instead of %d", key, is, revision)
 		}
+	}
+}
+
+// TestAWrongClockIsACondition puts a backup of the future under the path, and
+// removes it again.
+func TestAWrongClockIsACondition(t *testing.T) {
+	shareController(t)
+	ns := namespace(t)
+	path := "future/" + ns
+	b := backup(ns, world.s3.Address, "backups/"+path)
+	b.Spec.BackupPolicy = &etcdv1beta2.BackupPolicy{BackupIntervalInSecond: 1, MaxBackups: 1}
+	future := world.s3.File("backups", etcdbackup.PeriodicKey(path, 1, time.Now().AddDate(1, 0, 0)))
+	if err := errors.Join(os.MkdirAll(filepath.Dir(future), 0o755), os.WriteFile(future, []byte("of the future"), 0o644)); err != nil {
+		t.Fatal(err)
+	}
+	create(t, b)
+	retained := func(status metav1.ConditionStatus, reason string) func(*etcdv1beta2.EtcdBackup) bool {
+		return func(b *etcdv1beta2.EtcdBackup) bool {
+			is := meta.FindStatusCondition(b.Status.Conditions, etcdbackup.ConditionRetained)
+			return b.Status.Succeeded && is != nil && is.Status == status && is.Reason == reason
+		}
+	}
+	until(t, b, retained(metav1.ConditionFalse, etcdbackup.ReasonClock))
+	first := files(t, path)
+	last := until(t, b, func(b *etcdv1beta2.EtcdBackup) bool {
+		_, known := first[strings.TrimPrefix(b.Status.Path, "backups/")]
+		return b.Status.Succeeded && !known
+	})
+	for key := range first {
+		if _, kept := files(t, path)[key]; !kept {
+			t.Errorf("%s is deleted while a clock is wrong", key)
+		}
+	}
+	if err := os.Remove(future); err != nil {
+		t.Fatal(err)
+	}
+	is := until(t, last, retained(metav1.ConditionTrue, etcdbackup.ReasonRetained))
+	if kept := files(t, path); len(kept) > 2 { // one more may exist before a deletion
+		t.Errorf("after %s kept are %v", is.Status.Path, kept)
 	}
 }
