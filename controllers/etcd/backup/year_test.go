@@ -107,7 +107,7 @@ func liveThrough(t *testing.T, seed uint64, runs int, s shelf) {
 		err := s.retain(key)
 
 		late := slices.ContainsFunc(before, func(other string) bool { return timeIn(t, other).After(timeIn(t, key)) })
-		want := append(before, key)
+		want := slices.Concat(before, []string{key})
 		if late {
 			refused++
 		} else {
