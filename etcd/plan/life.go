@@ -54,10 +54,13 @@ func (o *Observation) census() (living, recent, all int) {
 }
 
 // Serving returns who proves that the cluster accepts reads and writes now: ""
-// if nobody does. A majority has answered a read of the controller, or the
-// kubelet of a voter calls it ready: the readiness probe is a linearizable read
-// as root. A refusal proves nothing.
+// if nobody does, or if an alarm is raised. A majority has answered a
+// linearizable read of the controller, or the kubelet of a voter calls it ready:
+// the readiness probe is a linearizable read as root. A refusal proves nothing.
 func (o *Observation) Serving() string {
+	if len(o.Alarms) > 0 {
+		return ""
+	}
 	if o.Quorum {
 		return "a majority of the members"
 	}

@@ -102,8 +102,14 @@ func TestServing_NeedsProof(t *testing.T) {
 		change func(*plan.Observation)
 		want   string
 	}{
-		"nobody says anything":            {func(*plan.Observation) {}, ""},
-		"a majority answers":              {func(o *plan.Observation) { o.Quorum = true }, "a majority of the members"},
+		"nobody says anything": {func(*plan.Observation) {}, ""},
+		"a majority answers":   {func(o *plan.Observation) { o.Quorum = true }, "a majority of the members"},
+		"a majority answers, with an alarm": {func(o *plan.Observation) {
+			o.Quorum, o.Alarms = true, map[plan.Alarm][]string{plan.NoSpace: {"a"}}
+		}, ""},
+		"a kubelet calls a voter ready, with an alarm": {func(o *plan.Observation) {
+			o.Members[1].Pod.Ready, o.Alarms = true, map[plan.Alarm][]string{plan.Corrupt: {"a"}}
+		}, ""},
 		"a kubelet calls a voter ready":   {func(o *plan.Observation) { o.Members[1].Pod.Ready = true }, "the kubelet of b"},
 		"a kubelet calls a learner ready": {func(o *plan.Observation) { o.Members[1].Pod.Ready, o.Members[1].Learner = true, true }, ""},
 		"every member refuses":            {func(o *plan.Observation) { o.Members[0].Refusal, o.Members[1].Refusal = "no", "no" }, ""},

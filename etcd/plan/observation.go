@@ -21,6 +21,9 @@ type Observation struct {
 	Formed bool
 	// Seed is the recorded name of the member that forms the cluster.
 	Seed string
+	// Alarms are the alarms that are raised, with the names of the members that
+	// raised them, if they are known.
+	Alarms map[Alarm][]string
 	// Quorum: a majority agrees on the list of members.
 	Quorum bool
 	// Foreign is the ID of another cluster that answers in place of this one.
@@ -166,7 +169,7 @@ type Cause string
 
 // The causes. Automatic ones are limited.
 const (
-	// Unknown: the controller died before it was known.
+	// Unknown: nothing says why.
 	Unknown Cause = ""
 	// DataGone: its data is lost, and the others have a copy.
 	DataGone Cause = "DataGone"
@@ -182,12 +185,15 @@ const (
 	NeverFormed Cause = "NeverFormed"
 	// Restored: a restored member replaced it.
 	Restored Cause = "Restored"
+	// RemovedByHand: it left etcd's list, and not because of the controller, which
+	// records the cause before it removes a member.
+	RemovedByHand Cause = "RemovedByHand"
 )
 
 // Asked reports whether a person asked for it.
 func (c Cause) Asked() bool {
 	switch c {
-	case Shrunk, Replaced, Unneeded, NeverFormed, Restored:
+	case Shrunk, Replaced, Unneeded, NeverFormed, Restored, RemovedByHand:
 		return true
 	}
 	return false

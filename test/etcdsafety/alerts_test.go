@@ -4,11 +4,14 @@ package etcdsafety_test
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 
+	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
+	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/wait"
@@ -64,8 +67,34 @@ func (s *scene) fires(p *alerts.Prometheus, alert, object string) {
 	p.Fires(alert, "namespace", s.namespace, "name", object)
 }
 
+// raise raises an alarm of etcd in a cluster of one member.
+func (s *scene) raise(cluster string, alarm pb.AlarmType) {
+	s.Helper()
+	etcd, err := s.connectTo(s.Context(), cluster)
+	s.must(err)
+	defer func() { _ = etcd.Close() }()
+	status, err := etcd.Status(s.Context(), etcd.Endpoints()[0])
+	s.must(err)
+	_, err = pb.NewMaintenanceClient(etcd.ActiveConnection()).Alarm(s.Context(), &pb.AlarmRequest{
+		Action: pb.AlarmRequest_ACTIVATE, MemberID: status.Header.MemberId, Alarm: alarm,
+	})
+	s.must(err)
+}
+
+// fill writes to a cluster until etcd refuses it.
+func (s *scene) fill(cluster string) {
+	s.Helper()
+	etcd, err := s.connectTo(s.Context(), cluster)
+	s.must(err)
+	defer func() { _ = etcd.Close() }()
+	s.eventually("etcd refuses a write", func(ctx context.Context) (bool, error) {
+		_, err := etcd.Put(ctx, "key", strings.Repeat("x", 1<<20))
+		return errors.Is(err, rpctypes.ErrNoSpace), nil
+	})
+}
+
 // TestClustersThatFailAreAlertedOn permanently loses one, prevents another from
-// starting, and removes a member of the third.
+// starting, removes a member of the third, and raises alarms in two.
 func TestClustersThatFailAreAlertedOn(t *testing.T) {
 	t.Parallel()
 	s := emptyScene(t, shared)
@@ -73,11 +102,19 @@ func TestClustersThatFailAreAlertedOn(t *testing.T) {
 	lost := &etcdv1beta2.EtcdCluster{ObjectMeta: metav1.ObjectMeta{Namespace: s.namespace, Name: "lost"}, Spec: etcdv1beta2.ClusterSpec{Size: 1}}
 	s.must(s.client.Create(t.Context(), shrinks))
 	s.must(s.client.Create(t.Context(), lost))
+	small := []corev1.EnvVar{{Name: "ETCD_QUOTA_BACKEND_BYTES", Value: "4194304"}}
+	for _, name := range []string{"full", "corrupt"} {
+		s.must(s.client.Create(t.Context(), &etcdv1beta2.EtcdCluster{
+			ObjectMeta: metav1.ObjectMeta{Namespace: s.namespace, Name: name}, Spec: etcdv1beta2.ClusterSpec{Size: 1, Pod: &etcdv1beta2.PodPolicy{EtcdEnv: small}},
+		}))
+	}
 	s.settled(2)
-	s.untilSaid("usher_etcdcluster_available", "lost", "1")
+	for _, name := range []string{"lost", "full", "corrupt"} {
+		s.untilSaid("usher_etcdcluster_available", name, "1")
+	}
 	p := s.only()
 	p.Pass(2 * time.Hour)
-	p.Quiet("UsherEtcdQuorumLost", "UsherEtcdUnavailable", "UsherEtcdStalled", "UsherEtcdClaimsSetAside")
+	p.Quiet("UsherEtcdQuorumLost", "UsherEtcdUnavailable", "UsherEtcdNoSpace", "UsherEtcdCorrupt", "UsherEtcdStalled", "UsherEtcdClaimsSetAside")
 
 	// The only member loses its data with its pod.
 	var pods corev1.PodList
@@ -97,8 +134,15 @@ func TestClustersThatFailAreAlertedOn(t *testing.T) {
 	s.untilSaid("usher_etcdcluster_available", "stuck", "0")
 	s.untilSaid("usher_etcdcluster_stalled", "stuck", "1")
 
+	s.fill("full")
+	s.raise("corrupt", pb.AlarmType_CORRUPT)
+	s.untilSaid("usher_etcdcluster_available", "full", "0")
+	s.untilSaid("usher_etcdcluster_available", "corrupt", "0")
+
 	p.Pass(2 * time.Minute)
 	s.fires(p, "UsherEtcdQuorumLost", "lost")
+	s.fires(p, "UsherEtcdNoSpace", "full")
+	s.fires(p, "UsherEtcdCorrupt", "corrupt")
 	p.Pass(15 * time.Minute)
 	s.fires(p, "UsherEtcdUnavailable", "stuck")
 	s.fires(p, "UsherEtcdStalled", "stuck")

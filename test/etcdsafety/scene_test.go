@@ -239,9 +239,12 @@ func (s *scene) sameData(before belonging) string {
 
 // connect connects to the members that serve clients. A removed member ends
 // before its pod does.
-func (s *scene) connect(ctx context.Context) (*clientv3.Client, error) {
+func (s *scene) connect(ctx context.Context) (*clientv3.Client, error) { return s.connectTo(ctx, name) }
+
+// connectTo connects to a cluster through its voters.
+func (s *scene) connectTo(ctx context.Context, name string) (*clientv3.Client, error) {
 	var pods corev1.PodList
-	voters := client.MatchingLabels{"etcd.usher.dev/voter": "true"}
+	voters := client.MatchingLabels{"etcd.usher.dev/voter": "true", "etcd_cluster": name}
 	if err := s.client.List(ctx, &pods, client.InNamespace(s.namespace), voters); err != nil {
 		return nil, err
 	}

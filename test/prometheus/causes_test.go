@@ -110,6 +110,8 @@ var causes = []cause{
 	{name: "pods without their template", fires: []string{"UsherPodsLackTemplate"}, after: 17 * minute, controller: true, breaks: controls(series{`usher_pods{template="side",state="missing"}`: 2})},
 	{name: "a lost quorum", fires: []string{"UsherEtcdQuorumLost"}, after: 8 * minute, controller: true, breaks: controls(series{object("usher_etcdcluster_quorum_lost", "shop"): 1, object("usher_etcdcluster_available", "shop"): 0})},
 	{name: "a cluster that accepts no writes", fires: []string{"UsherEtcdUnavailable"}, after: 7 * minute, controller: true, breaks: controls(series{object("usher_etcdcluster_available", "shop"): 0})},
+	{name: "a full database", fires: []string{"UsherEtcdNoSpace"}, after: 8 * minute, controller: true, breaks: controls(series{alarm("NOSPACE", "shop"): 1, object("usher_etcdcluster_available", "shop"): 0})},
+	{name: "corrupt data", fires: []string{"UsherEtcdCorrupt"}, after: 8 * minute, controller: true, breaks: controls(series{alarm("CORRUPT", "shop"): 1, object("usher_etcdcluster_available", "shop"): 0})},
 	{name: "a cluster that needs a person", fires: []string{"UsherEtcdStalled"}, after: 17 * minute, controller: true, breaks: controls(series{object("usher_etcdcluster_stalled", "shop"): 1})},
 	{name: "claims of removed members", fires: []string{"UsherEtcdClaimsSetAside"}, after: 62 * minute, controller: true, breaks: controls(series{object("usher_etcdcluster_claims_set_aside", "shop"): 2})},
 	{name: "backups that stopped", fires: []string{"UsherEtcdBackupOld"}, after: 10 * minute, controller: true, breaks: controls(series{object("usher_etcdbackup_last_success_timestamp_seconds", "shop"): seconds(-131)})},

@@ -98,6 +98,7 @@ func controller(minute int) series {
 		`process_resident_memory_bytes`:                                                      80,
 	}
 	for _, namespace := range []string{"shop", "stage"} {
+		s[alarm("NOSPACE", namespace)], s[alarm("CORRUPT", namespace)] = 0, 0
 		for name, value := range map[string]float64{
 			"usher_network_ready": 1, "usher_etcdcluster_available": 1, "usher_etcdcluster_quorum_lost": 0, "usher_etcdcluster_stalled": 0,
 			"usher_etcdcluster_claims_set_aside": 0, "usher_etcdcluster_quorum_margin": 1, "usher_etcdbackup_succeeded": 1,
@@ -115,6 +116,11 @@ func controller(minute int) series {
 // object is a series about the object "main" in a namespace.
 func object(metric, namespace string) string {
 	return fmt.Sprintf(`%s{namespace=%q,name="main"}`, metric, namespace)
+}
+
+// alarm is the series about an alarm of etcd in that cluster.
+func alarm(name, namespace string) string {
+	return fmt.Sprintf(`usher_etcdcluster_alarm{alarm=%q,namespace=%q,name="main"}`, name, namespace)
 }
 
 // calls are the API server's successful calls.

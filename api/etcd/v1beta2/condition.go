@@ -43,6 +43,11 @@ const (
 	// ClusterMissingCredentials: members refuse usher's client, which needs other
 	// credentials.
 	ClusterMissingCredentials ClusterConditionType = "MissingCredentials"
+	// ClusterNoSpace: etcd's alarm NOSPACE is raised, and etcd refuses writes.
+	ClusterNoSpace ClusterConditionType = "NoSpace"
+	// ClusterCorrupt: etcd's alarm CORRUPT is raised, and etcd refuses reads and
+	// writes.
+	ClusterCorrupt ClusterConditionType = "Corrupt"
 )
 
 // ClusterCondition is a detail of a cluster's state.

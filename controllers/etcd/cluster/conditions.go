@@ -42,6 +42,8 @@ const (
 	ReasonSet = "Set"
 	// ReasonRetained: claims of a previous cluster of the name exist.
 	ReasonRetained = "FormerCluster"
+	// ReasonAlarm: etcd has raised an alarm.
+	ReasonAlarm = "AlarmRaised"
 	// ReasonSetAside: claims are kept until they are deleted.
 	ReasonSetAside = "KeptForAWhile"
 )
@@ -104,6 +106,7 @@ func (c *Controller) judge(ctx context.Context, cluster *etcdv1beta2.EtcdCluster
 	} else {
 		j.set(etcdv1beta2.ClusterStalled, corev1.ConditionFalse, ReasonDone, "")
 	}
+	judgeAlarms(j, s)
 	c.available(j, d, s, p)
 	activities(j, s, p)
 	for _, news := range j.news {
@@ -156,6 +159,7 @@ func setAsideClaims(all []etcdv1beta2.SetAsideClaim) string {
 var warnings = []etcdv1beta2.ClusterConditionType{
 	etcdv1beta2.ClusterQuorumLost, etcdv1beta2.ClusterUnsupportedVersion, etcdv1beta2.ClusterRefusedChange, etcdv1beta2.ClusterMissingReference,
 	etcdv1beta2.ClusterMissingCredentials, etcdv1beta2.ClusterStalled, etcdv1beta2.ClusterRetainedClaims,
+	etcdv1beta2.ClusterNoSpace, etcdv1beta2.ClusterCorrupt,
 }
 
 // missingCredentials explains which credentials usher's client lacks.
@@ -174,7 +178,11 @@ func (c *Controller) available(j *judgement, d *member.Desired, s *observe.Obser
 	proof := s.Serving()
 	unavailable := c.unavailability.of(client.ObjectKeyFromObject(j.cluster), s.Formed && proof == "")
 	st.Phase, st.Reason = etcdv1beta2.ClusterPhaseCreating, ""
+	alarm := alarmed(st)
 	switch {
+	case alarm != nil && s.Formed:
+		j.set(etcdv1beta2.ClusterAvailable, corev1.ConditionFalse, ReasonAlarm, alarm.Message)
+		st.Phase, st.Reason = etcdv1beta2.ClusterPhaseFailed, alarm.Message
 	case s.Quorum && s.Formed:
 		j.set(etcdv1beta2.ClusterAvailable, corev1.ConditionTrue, ReasonAnswers, "")
 		st.Phase = etcdv1beta2.ClusterPhaseRunning

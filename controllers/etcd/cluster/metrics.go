@@ -12,8 +12,8 @@ import (
 
 // metrics describes every cluster.
 type metrics struct {
-	members, margin, available, lost, stalled, aside *prometheus.GaugeVec
-	steps                                            *prometheus.CounterVec
+	members, margin, available, lost, stalled, aside, alarm *prometheus.GaugeVec
+	steps                                                   *prometheus.CounterVec
 }
 
 // newMetrics registers them; it reuses those of an earlier controller in the
@@ -30,6 +30,7 @@ func newMetrics() *metrics {
 		lost:      gauge("quorum_lost", "1 while the cluster cannot recover by itself."),
 		stalled:   gauge("stalled", "1 while the cluster cannot make progress without human intervention."),
 		aside:     gauge("claims_set_aside", "Claims of removed members that wait to be deleted."),
+		alarm:     gauge("alarm", "1 while etcd's alarm of that name is raised.", "alarm"),
 		steps: registered(prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "usher_etcdcluster_steps_total", Help: "Steps taken, by kind."}, []string{"action"})),
 	}
@@ -58,12 +59,15 @@ func (m *metrics) observe(c *etcdv1beta2.EtcdCluster) {
 	m.lost.WithLabelValues(c.Namespace, c.Name).Set(holds(c, etcdv1beta2.ClusterQuorumLost))
 	m.stalled.WithLabelValues(c.Namespace, c.Name).Set(holds(c, etcdv1beta2.ClusterStalled))
 	m.aside.WithLabelValues(c.Namespace, c.Name).Set(float64(len(c.Status.SetAside)))
+	for alarm, condition := range alarmConditions {
+		m.alarm.WithLabelValues(string(alarm), c.Namespace, c.Name).Set(holds(c, condition))
+	}
 }
 
 // forget removes the metrics of a deleted cluster.
 func (m *metrics) forget(c types.NamespacedName) {
 	of := prometheus.Labels{"namespace": c.Namespace, "name": c.Name}
-	for _, gauge := range []*prometheus.GaugeVec{m.members, m.margin, m.available, m.lost, m.stalled, m.aside} {
+	for _, gauge := range []*prometheus.GaugeVec{m.members, m.margin, m.available, m.lost, m.stalled, m.aside, m.alarm} {
 		gauge.DeletePartialMatch(of)
 	}
 }

@@ -24,6 +24,8 @@ type Observed struct {
 	Etcd EtcdClient
 	// ClusterID is etcd's ID, if etcd reported it.
 	ClusterID uint64
+	// AlarmsKnown: a member has said which alarms are raised.
+	AlarmsKnown bool
 	// Credentials is why a member needs other credentials of the client; "" if
 	// none does.
 	Credentials string
@@ -74,9 +76,11 @@ func FromParts(p *Parts, now time.Time) *Observed {
 	f.fromStatus()
 	f.readAnswers()
 	f.readList()
+	f.readAlarms()
 	f.readPeers()
 	for _, m := range f.found {
 		f.observePod(m)
+		f.readCause(m)
 		f.Members = append(f.Members, *m)
 	}
 	slices.SortFunc(f.Members, func(a, b plan.Member) int {
@@ -183,6 +187,15 @@ func (f *reading) readPeers() {
 			m.PeersReach = m.PeersReach || f.Now.Sub(received.At) < recently
 			m.PeersUnsure = m.PeersUnsure || received.First
 		}
+	}
+}
+
+// readCause reads why a member is no longer listed. Without a record a person
+// removed it with another client of etcd.
+func (f *reading) readCause(m *plan.Member) {
+	recorded := slices.ContainsFunc(f.Before.SetAside, func(c etcdv1beta2.SetAsideClaim) bool { return c.Claim == m.Name })
+	if f.Formed && f.Quorum && !m.Listed && !recorded {
+		m.Leaving = plan.RemovedByHand
 	}
 }
 

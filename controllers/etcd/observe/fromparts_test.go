@@ -2,14 +2,17 @@ package observe
 
 import (
 	"context"
+	"slices"
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
 	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
 	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
 	clientv3 "go.etcd.io/etcd/client/v3"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 
 	etcdv1beta2 "github.com/usher-dev/usher/api/etcd/v1beta2"
 	"github.com/usher-dev/usher/api/wellknown"
@@ -66,6 +69,24 @@ func TestFromParts(t *testing.T) {
 		"it refuses the client": {func(p *Parts) { p.Answers["b"] = Answer{Err: Classify(rpctypes.ErrUserEmpty, false)} }, func(o *Observed, m *plan.Member) bool {
 			return !m.Answers && m.Refusal != "" && m.Lives() && o.Credentials != ""
 		}},
+		"an alarm is raised": {func(p *Parts) {
+			p.Answers["a"].Status.Errors = []string{"memberID:2 alarm:NOSPACE ", "memberID:3  alarm:NOSPACE", "memberID:1 alarm:CORRUPT"}
+		}, func(o *Observed, m *plan.Member) bool {
+			want := map[plan.Alarm][]string{plan.NoSpace: {"b", "the former member 3"}, plan.Corrupt: {"a"}}
+			return cmp.Diff(want, o.Alarms) == "" && o.AlarmsKnown && o.Quorum && o.Serving() == ""
+		}},
+		"another cluster's member raised an alarm": {func(p *Parts) {
+			p.Answers["b"].Status.Errors, p.Answers["b"].Status.Header.ClusterId = []string{"memberID:2 alarm:NOSPACE "}, 0xd
+		}, func(o *Observed, m *plan.Member) bool { return o.Alarms == nil && o.AlarmsKnown && o.Serving() != "" }},
+		"nobody says which alarms are raised": {func(p *Parts) { p.Answers = map[string]Answer{"a": silent, "b": silent} }, func(o *Observed, m *plan.Member) bool {
+			return o.Alarms == nil && !o.AlarmsKnown
+		}},
+		"the health of members that refuse the client has an alarm": {func(p *Parts) {
+			refusal := Answer{Err: Classify(rpctypes.ErrUserEmpty, false)}
+			p.Answers, p.Health = map[string]Answer{"a": refusal, "b": refusal}, map[string][]plan.Alarm{"a": {plan.NoSpace}, "b": {plan.NoSpace}}
+		}, func(o *Observed, m *plan.Member) bool {
+			return cmp.Diff(map[plan.Alarm][]string{plan.NoSpace: {"a member"}}, o.Alarms) == "" && o.AlarmsKnown && o.Serving() == ""
+		}},
 		"it knows no leader": {func(p *Parts) { p.Answers["b"].Status.Leader = 0 }, func(_ *Observed, m *plan.Member) bool {
 			return !m.Answers && m.Leaderless
 		}},
@@ -77,6 +98,16 @@ func TestFromParts(t *testing.T) {
 		}},
 		"no member returns the list": {func(p *Parts) { p.List = List{} }, func(o *Observed, m *plan.Member) bool { return !o.Quorum && m.Listed }},
 		"only one returns the list":  {func(p *Parts) { p.List.Quorum = false }, func(o *Observed, m *plan.Member) bool { return !o.Quorum && m.Listed }},
+		"a person removed it": {func(p *Parts) { p.List.Members = without(p.List.Members, second) }, func(_ *Observed, m *plan.Member) bool {
+			return !m.Listed && m.Leaving == plan.RemovedByHand && m.Leaving.Asked()
+		}},
+		"the controller removed it": {func(p *Parts) {
+			p.List.Members = without(p.List.Members, second)
+			p.Cluster.Status.SetAside = []etcdv1beta2.SetAsideClaim{{Claim: "b", Reason: string(plan.NotResponding)}}
+		}, func(_ *Observed, m *plan.Member) bool { return !m.Listed && m.Leaving == plan.NotResponding }},
+		"a minority does not list it": {func(p *Parts) { p.List.Members, p.List.Quorum = without(p.List.Members, second), false }, func(_ *Observed, m *plan.Member) bool {
+			return !m.Listed && m.Leaving == plan.Unknown
+		}},
 		"it left the list": {func(p *Parts) { p.List.Members = p.List.Members[:0] }, func(_ *Observed, m *plan.Member) bool {
 			return !m.Listed
 		}},
@@ -144,6 +175,26 @@ func TestFromParts(t *testing.T) {
 			o := FromParts(p, now)
 			if m := o.ByName("b"); m == nil || !tc.holds(o, m) {
 				t.Errorf("%+v of %+v", m, o.Observation)
+			}
+		})
+	}
+}
+
+func without(list []*pb.Member, id uint64) []*pb.Member {
+	return slices.DeleteFunc(list, func(m *pb.Member) bool { return m.ID == id })
+}
+
+// TestRecordStep_RecordsWhyAMemberIsRemoved observes again after the removal, also
+// of one whose claim was replaced by another.
+func TestRecordStep_RecordsWhyAMemberIsRemoved(t *testing.T) {
+	for name, uid := range map[string]types.UID{"its claim": "claim", "another claim": "another"} {
+		t.Run(name, func(t *testing.T) {
+			p := parts()
+			p.Claims["b"].UID = uid
+			FromParts(p, now).RecordStep(&p.Cluster.Status, &plan.Step{Action: plan.Remove, Member: "b", Cause: plan.DataGone})
+			p.List.Members = without(p.List.Members, second)
+			if m := FromParts(p, now).ByName("b"); m.Leaving != plan.DataGone {
+				t.Errorf("it leaves because of %q", m.Leaving)
 			}
 		})
 	}

@@ -63,6 +63,7 @@ func (o *Observer) Observe(ctx context.Context, d *member.Desired, objects *Obje
 	// Other witnesses are asked about members that do not answer.
 	doubtful := FromParts(parts, time.Now())
 	parts.Received = o.askPeers(ctx, doubtful)
+	parts.Health = askHealth(ctx, doubtful)
 	if parts.Nodes, err = o.askNodes(ctx, doubtful); err != nil {
 		if etcd != nil {
 			_ = etcd.Close()

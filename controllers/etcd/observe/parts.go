@@ -11,6 +11,9 @@ type Parts struct {
 	*Objects
 	// Answers are those of the members that were asked, by name.
 	Answers map[string]Answer
+	// Health are the alarms in the answers of the health endpoints, by name, of
+	// members that refuse the controller's client.
+	Health map[string][]plan.Alarm
 	// List is etcd's list of members.
 	List List
 	// Received is when a member last received something from another one, as far

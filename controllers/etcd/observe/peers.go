@@ -3,6 +3,7 @@ package observe
 import (
 	"context"
 	"fmt"
+	"io"
 	"net"
 	"net/http"
 	"slices"
@@ -71,17 +72,13 @@ func (o *Observer) askPeers(ctx context.Context, seen *Observed) map[Link]Recept
 func receivedFrom(ctx context.Context, address string) (map[string]float64, error) {
 	ctx, cancel := context.WithTimeout(ctx, peerTimeout)
 	defer cancel()
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+net.JoinHostPort(address, strconv.Itoa(member.MetricsPort))+"/metrics", nil)
-	if err != nil {
-		return nil, err
-	}
-	response, err := metricsClient.Do(request)
+	body, err := get(ctx, address, "/metrics")
 	if err != nil {
 		return nil, fmt.Errorf("reading a member's metrics: %w", err)
 	}
-	defer response.Body.Close()
+	defer body.Close()
 	parser := expfmt.NewTextParser(model.UTF8Validation)
-	families, err := parser.TextToMetricFamilies(http.MaxBytesReader(nil, response.Body, 4<<20))
+	families, err := parser.TextToMetricFamilies(body)
 	if err != nil {
 		return nil, fmt.Errorf("reading a member's metrics: %w", err)
 	}
@@ -94,4 +91,17 @@ func receivedFrom(ctx context.Context, address string) (map[string]float64, erro
 		}
 	}
 	return from, nil
+}
+
+// get opens what a member serves next to its metrics.
+func get(ctx context.Context, address, path string) (io.ReadCloser, error) {
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+net.JoinHostPort(address, strconv.Itoa(member.MetricsPort))+path, nil)
+	if err != nil {
+		return nil, err
+	}
+	response, err := metricsClient.Do(request)
+	if err != nil {
+		return nil, err
+	}
+	return http.MaxBytesReader(nil, response.Body, 4<<20), nil
 }

@@ -178,7 +178,7 @@ func (s *Observed) RecordStep(st *etcdv1beta2.ClusterStatus, t *plan.Step) {
 		all[name] = etcdv1beta2.SetAsideClaim{Claim: name, Reason: string(a.Reason), Message: a.Why, Until: &a.Until}
 	}
 	if t != nil && t.Action == plan.Remove {
-		if m := s.ByName(t.Member); m != nil && m.Claim.Exists {
+		if m := s.ByName(t.Member); m != nil && (m.Claim.Exists || m.Claim.Other) {
 			all[t.Member] = etcdv1beta2.SetAsideClaim{Claim: t.Member, Reason: string(t.Cause), Message: t.String()}
 		}
 	}
