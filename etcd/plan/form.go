@@ -58,6 +58,8 @@ func (d *decision) choose(form *Step) *Step {
 	}
 	pods := slices.ContainsFunc(d.Members, func(m Member) bool { return m.Pod.Exists })
 	switch {
+	case d.Adopt == AdoptClaims && !pods && len(d.Members)+len(d.Retained) > 0 && d.Unadoptable != "":
+		return d.blocked(RetainedClaims, "the cluster cannot adopt the claims of a former cluster of this name: "+d.Unadoptable)
 	case d.Adopt == AdoptClaims && !pods && len(d.Members)+len(d.Retained) > 0:
 		return &Step{Action: Adopt, Why: "the cluster adopts the claims of a former cluster of this name"}
 	case len(d.Members) > 0:
@@ -66,6 +68,9 @@ func (d *decision) choose(form *Step) *Step {
 	case len(d.Retained) > 0 && d.Adopt != IgnoreClaims:
 		return d.blocked(RetainedClaims, "claims of a former cluster of this name exist: "+strings.Join(d.Retained, ", ")+
 			`; write the annotation etcd.usher.dev/retained-claims: "adopt" to form the cluster from them, or "ignore" to form another next to them`)
+	}
+	if len(d.Orphans) > 0 {
+		return d.blocked(RetainedClaims, "pods of a former cluster of this name run: "+strings.Join(d.Orphans, ", ")+"; delete them: clients of the new cluster would reach them")
 	}
 	return &Step{Action: NameFirstMember, Why: form.String()}
 }

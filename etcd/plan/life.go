@@ -65,7 +65,7 @@ func (o *Observation) Serving() string {
 		return "a majority of the members"
 	}
 	for i := range o.Members {
-		if m := &o.Members[i]; m.voting() && m.vouched() && !m.Stranger {
+		if m := &o.Members[i]; m.voting() && m.vouched() && m.Serves() {
 			return "the kubelet of " + m.Name
 		}
 	}

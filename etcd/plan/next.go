@@ -3,6 +3,7 @@ package plan
 import (
 	"fmt"
 
+	"github.com/usher-dev/usher/api/wellknown"
 	"github.com/usher-dev/usher/etcd"
 )
 
@@ -38,7 +39,7 @@ func (d *decision) next() *Step {
 	case d.Missing != "":
 		return d.blocked(MissingReference, d.Missing)
 	case d.Foreign != "":
-		return d.stalled(StallForeign, "members answer for another cluster, "+d.Foreign+": usher does nothing until somebody has looked at them")
+		return d.stalled(StallForeign, "most members answer for another etcd cluster, "+d.Foreign+", and usher changes nothing: give them their former volumes again, or restore a backup with an EtcdRestore that has the annotation "+wellknown.AnnotationEtcdReplaceRunning)
 	case !d.Formed:
 		return d.form()
 	}

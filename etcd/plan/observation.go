@@ -44,6 +44,10 @@ type Observation struct {
 	// decision about them.
 	Retained []string
 	Adopt    Adoption
+	// Unadoptable is why the cluster cannot be formed from those claims; "" if it
+	// can. Orphans are the pods of a former cluster that still run.
+	Unadoptable string
+	Orphans     []string
 	// Restore is the restore that has reserved the cluster, or nil.
 	Restore *Restore
 }
@@ -81,6 +85,8 @@ type Member struct {
 	// "" if it does not.
 	Leaderless bool
 	Refusal    string
+	// Late: it has not answered the controller in time.
+	Late bool
 	// Stranger: it answers the controller as a member of another cluster.
 	Stranger bool
 	// PeersReach: another member has received something from it lately.
@@ -231,6 +237,10 @@ func (m *Member) Healthy() bool { return m.Answers && m.Pod.Exists && !m.Pod.End
 // Ready reports whether the member is reliable: its kubelet says so, too. A
 // learner serves no clients, so the kubelet does not matter.
 func (m *Member) Ready() bool { return m.Healthy() && (m.Pod.Ready || m.Learner) }
+
+// Serves reports whether the member works according to the controller's client or
+// its kubelet: one that is slow, or refuses the client, serves others.
+func (m *Member) Serves() bool { return m.Healthy() || m.vouched() && !m.Stranger }
 
 // voting reports whether it is a voter.
 func (m *Member) voting() bool { return m.Listed && !m.Learner }

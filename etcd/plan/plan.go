@@ -55,6 +55,8 @@ const (
 	// StallUnreachable: a member does not answer the controller, but its kubelet
 	// or the other members say that it works.
 	StallUnreachable = "Unreachable"
+	// StallSlow: the same, and the member has answered nothing in time.
+	StallSlow = "Slow"
 	// StallRefused: a member refuses the controller's client.
 	StallRefused = "Refused"
 	// StallNotReady: a member answers, but its kubelet says that it is not ready.

@@ -213,9 +213,13 @@ func (w *world) ask(o *observe.Objects) (map[string]observe.Answer, observe.List
 }
 
 // hears reports whether a member answers the controller at all.
-func (w *world) hears(name string) bool {
+func (w *world) hears(name string) bool { return w.reaches(name) && !w.slow[name] }
+
+// reaches reports whether the controller reaches a member that runs, which may be
+// slow.
+func (w *world) reaches(name string) bool {
 	p := w.pods[name]
-	return p != nil && p.up && w.member(name) != nil && w.runs(name) && !w.slow[name] && w.reach(controllerParty, name)
+	return p != nil && p.up && w.member(name) != nil && w.runs(name) && w.reach(controllerParty, name)
 }
 
 // answers reports whether it answers as a member with a leader.
@@ -282,7 +286,7 @@ func (a *answering) Use(clientURLs ...string) { a.used = clientURLs }
 func (a *answering) List(_ context.Context, quorum bool) (*clientv3.MemberListResponse, error) {
 	for _, url := range a.used {
 		name := memberAt(url)
-		if a.refuse(name) == nil && (!quorum || a.takesPart(name)) {
+		if a.reaches(name) && !a.authenticated && (!quorum || a.takesPart(name)) {
 			return a.list(), nil
 		}
 	}

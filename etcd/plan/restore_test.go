@@ -98,3 +98,45 @@ func TestRetainedClaims_AreAdoptedOnlyWhenAsked(t *testing.T) {
 		}
 	}
 }
+
+// TestTheFormerClusterIsNotMixedWithANewOne has what a former cluster has left.
+func TestTheFormerClusterIsNotMixedWithANewOne(t *testing.T) {
+	for name, tc := range map[string]struct {
+		seen    plan.Observation
+		action  plan.Action
+		blocked plan.Block
+		message string
+	}{
+		"claims that cannot be adopted": {
+			seen:    plan.Observation{Retained: []string{"c-1"}, Adopt: plan.AdoptClaims, Unadoptable: "why"},
+			blocked: plan.RetainedClaims, message: "the cluster cannot adopt the claims of a former cluster of this name: why",
+		},
+		"claims that cannot be adopted, and that nobody asks for": {
+			seen:   plan.Observation{Retained: []string{"c-1"}, Adopt: plan.IgnoreClaims, Unadoptable: "why"},
+			action: plan.NameFirstMember,
+		},
+		"members that run": {
+			seen:   plan.Observation{Retained: []string{"c-1"}, Orphans: []string{"c-1"}, Adopt: plan.AdoptClaims},
+			action: plan.Adopt,
+		},
+		"members that run, and are to be ignored": {
+			seen:    plan.Observation{Retained: []string{"c-1"}, Orphans: []string{"c-1"}, Adopt: plan.IgnoreClaims},
+			blocked: plan.RetainedClaims, message: "pods of a former cluster of this name run: c-1; delete them: clients of the new cluster would reach them",
+		},
+		"members that run without claims": {
+			seen:    plan.Observation{Orphans: []string{"c-1"}},
+			blocked: plan.RetainedClaims, message: "pods of a former cluster of this name run: c-1; delete them: clients of the new cluster would reach them",
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := plan.Next(spec(), &tc.seen)
+			var action plan.Action
+			if p.Now() != nil {
+				action = p.Now().Action
+			}
+			if action != tc.action || p.Blocked != tc.blocked || p.Message != tc.message {
+				t.Errorf("%s, blocked %q: %q", action, p.Blocked, p.Message)
+			}
+		})
+	}
+}

@@ -85,6 +85,8 @@ func (d *decision) watch(m *Member, why string) {
 		reason, why = StallRefused, "it refuses usher's client: "+m.Refusal
 	case m.Leaderless:
 		reason, why = StallUnreachable, "it answers the controller, and has no leader: check the network between the members"
+	case (m.PeersReach || m.Unresponsive.According == Client) && m.Late:
+		reason, why = StallSlow, "it does not answer the controller in time, but works according to its kubelet or the other members: check the load and the disk of its node, and whether the network drops the controller's packets"
 	case m.PeersReach || m.Unresponsive.According == Client:
 		reason, why = StallUnreachable, "it does not answer the controller, but works according to its kubelet or the other members: check the network and the certificates"
 	case reason == "":

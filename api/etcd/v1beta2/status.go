@@ -126,7 +126,7 @@ type MembersStatus struct {
 type QuorumStatus struct {
 	// Voters is the number of voting members.
 	Voters int `json:"voters"`
-	// Healthy is the number of voters that answer.
+	// Healthy is the number of voters that answer, or that their kubelets call ready.
 	Healthy int `json:"healthy"`
 	// Margin is how many more voters may fail before the cluster loses its quorum.
 	// It is negative once the quorum is lost.

@@ -99,19 +99,28 @@ func (c *Controller) judge(ctx context.Context, cluster *etcdv1beta2.EtcdCluster
 		"ignored fields: "+strings.Join(cluster.Status.IgnoredFields, ", "))
 	j.when(etcdv1beta2.ClusterMissingReference, d.Missing != "", ReasonMissing, d.Missing)
 	j.when(etcdv1beta2.ClusterMissingCredentials, s.Credentials != "", ReasonRefused, missingCredentials(d, s.Credentials))
-	j.when(etcdv1beta2.ClusterRetainedClaims, len(s.Retained) > 0, ReasonRetained, retained(s, p))
+	j.when(etcdv1beta2.ClusterRetainedClaims, len(s.Retained) > 0 || p.Blocked == plan.RetainedClaims, ReasonRetained, retained(s, p))
 	j.when(etcdv1beta2.ClusterClaimsSetAside, len(cluster.Status.SetAside) > 0, ReasonSetAside, setAsideClaims(cluster.Status.SetAside))
-	if p.Stalled != nil {
-		j.set(etcdv1beta2.ClusterStalled, corev1.ConditionTrue, reasonOf(p.Stalled.Reason), p.Stalled.Message)
+	stall := p.Stalled
+	if failed := c.options.stall(c.failures.of(client.ObjectKeyFromObject(cluster)), time.Now()); failed != nil {
+		stall = failed
+	}
+	if stall != nil {
+		j.set(etcdv1beta2.ClusterStalled, corev1.ConditionTrue, reasonOf(stall.Reason), stall.Message)
 	} else {
 		j.set(etcdv1beta2.ClusterStalled, corev1.ConditionFalse, ReasonDone, "")
 	}
 	judgeAlarms(j, s)
 	c.available(j, d, s, p)
 	activities(j, s, p)
+	c.tell(j)
+}
+
+// tell writes Events about the conditions that became true and need attention.
+func (c *Controller) tell(j *judgement) {
 	for _, news := range j.news {
 		if slices.Contains(warnings, news.Type) {
-			c.events.Eventf(cluster, nil, corev1.EventTypeWarning, string(news.Type), "Look", "%s", news.Message)
+			c.events.Eventf(j.cluster, nil, corev1.EventTypeWarning, string(news.Type), "Look", "%s", news.Message)
 		}
 	}
 }
@@ -132,8 +141,11 @@ func reasonOf(reason string) string {
 
 // retained reports what happened to the claims of a former cluster.
 func retained(s *observe.Observed, p plan.Plan) string {
-	if p.Blocked == plan.RetainedClaims {
+	switch {
+	case p.Blocked == plan.RetainedClaims:
 		return p.Message
+	case !s.Formed && s.Adopt == plan.AdoptClaims:
+		return "the cluster adopts claims of a former cluster of this name: " + strings.Join(s.Retained, ", ")
 	}
 	text := "claims of a former cluster of this name exist, and are not used: " + strings.Join(s.Retained, ", ")
 	if s.Formed && s.Adopt == plan.AdoptClaims {
@@ -228,7 +240,7 @@ func activities(j *judgement, s *observe.Observed, p plan.Plan) {
 		}
 		down = down || !m.Ready()
 		rolling = rolling || m.Pod.Exists && (m.PodRevision != podRevision || m.StorageRevision != storageRevision)
-		failed = failed || !m.Learner && (m.DataGone || m.Unresponsive != nil && s.Now.Sub(m.Unresponsive.Since) > unavailableAfter)
+		failed = failed || !m.Learner && (m.DataGone || m.Unresponsive != nil && !m.Serves() && s.Now.Sub(m.Unresponsive.Since) > unavailableAfter)
 	}
 	changing := s.Voters() != cluster.Spec.Size || s.Voters() != st.Size
 	was := st.Condition(etcdv1beta2.ClusterRecovering)

@@ -88,6 +88,8 @@ type Controller struct {
 	// denied is why members refused the last change, by cluster: etcd lets a
 	// client that may change nothing read the list of members.
 	denied sync.Map
+	// failures are what keeps the controller from reconciling clusters.
+	failures failures
 }
 
 // NewObserver returns the observer of clusters, which the controllers of clusters
@@ -124,66 +126,75 @@ func (c *Controller) SetupWithManager(m manager.Manager) error {
 
 // Reconcile observes a cluster and takes the next step.
 func (c *Controller) Reconcile(ctx context.Context, req reconcile.Request) (reconcile.Result, error) {
+	observed, result, err := c.reconcile(ctx, req)
+	return c.conclude(ctx, req.NamespacedName, observed, result, err)
+}
+
+// reconcile also reports whether the status says what was observed.
+func (c *Controller) reconcile(ctx context.Context, req reconcile.Request) (observed bool, result reconcile.Result, err error) {
 	if c.stillRests(ctx, req.NamespacedName) {
-		return reconcile.Result{RequeueAfter: c.options.Calm}, nil
+		return true, reconcile.Result{RequeueAfter: c.options.Calm}, nil
 	}
 	watched, err := c.watched.versions(ctx, req.NamespacedName)
 	if err != nil {
-		return reconcile.Result{}, err
+		return false, reconcile.Result{}, err
 	}
 	cluster := &etcdv1beta2.EtcdCluster{}
 	if err := c.observer.Reader.Get(ctx, req.NamespacedName, cluster); err != nil {
 		if apierrors.IsNotFound(err) {
 			c.forget(req.NamespacedName)
 		}
-		return reconcile.Result{}, client.IgnoreNotFound(err)
+		return false, reconcile.Result{}, client.IgnoreNotFound(err)
 	}
 	if cluster.DeletionTimestamp != nil {
-		return reconcile.Result{}, c.release(ctx, cluster)
+		return false, reconcile.Result{}, c.release(ctx, cluster)
 	}
 	if err := c.syncFinalizer(ctx, cluster); err != nil {
-		return reconcile.Result{}, err
+		return false, reconcile.Result{}, err
 	}
 	if restore := cluster.Annotations[wellknown.AnnotationEtcdRestore]; restore != "" {
-		return c.reserved(ctx, cluster, restore)
+		result, err := c.reserved(ctx, cluster, restore)
+		return false, result, err
 	}
 	read, version := time.Now(), cluster.ResourceVersion
 	objects, err := c.observer.List(ctx, cluster)
 	if err != nil {
-		return reconcile.Result{}, err
+		return false, reconcile.Result{}, err
 	}
 	d := member.Desire(objects.Effective())
-	if err := c.prepare(ctx, d); err != nil {
-		return reconcile.Result{}, err
+	// What it cannot write does not keep it from looking, but from the next step.
+	unwritten := errors.Join(c.prepare(ctx, d), c.adoptPods(ctx, objects))
+	if err := missing(d, d.TLS.Read(ctx, c.observer.Reader, d.Cluster.Namespace)); err != nil {
+		return false, reconcile.Result{}, err
 	}
 	s, err := c.observer.Observe(ctx, d, objects)
 	if err != nil {
-		return reconcile.Result{}, err
+		return false, reconcile.Result{}, err
 	}
 	defer s.Close()
-	if err := c.keepClaims(ctx, d, s); err != nil {
-		return reconcile.Result{}, err
-	}
+	unwritten = errors.Join(unwritten, c.keepClaims(ctx, d, s))
 	s.RecordMembers(d, &cluster.Status)
 	p := plan.Next(&cluster.Spec, &s.Observation)
-	if err := c.writer().DisruptionBudget(ctx, d, s.Voters(), s.Durable()); err != nil {
-		return reconcile.Result{}, err
-	}
+	unwritten = errors.Join(unwritten, c.writer().DisruptionBudget(ctx, d, s.Voters(), s.Durable()))
 	if why, ok := c.denied.Load(req.NamespacedName); ok && p.Now() != nil && s.Credentials == "" {
 		s.Credentials = why.(string)
 	}
 	if err := c.report(ctx, cluster, d, s, p); err != nil {
-		return reconcile.Result{}, err
+		return false, reconcile.Result{}, err
+	}
+	if unwritten != nil {
+		return true, reconcile.Result{}, unwritten
 	}
 	if mayRestore(cluster, &s.Observation, p, c.options.Settling) {
 		if err := c.autoRestore(ctx, cluster); err != nil {
-			return reconcile.Result{}, err
+			return true, reconcile.Result{}, err
 		}
 	}
 	if watched != nil && mayRest(d, s, p) && cluster.ResourceVersion == version {
 		c.resting.set(req.NamespacedName, newRest(d, objects, p, watched, read))
 	}
-	return c.take(ctx, d, s, p.Now())
+	result, err = c.take(ctx, d, s, p.Now())
+	return true, result, err
 }
 
 func (c *Controller) writer() member.Writer {
@@ -193,12 +204,15 @@ func (c *Controller) writer() member.Writer {
 // prepare creates what members need before they exist. It records what is
 // missing but created by others.
 func (c *Controller) prepare(ctx context.Context, d *member.Desired) error {
-	err := errors.Join(c.writer().Services(ctx, d), c.writer().Certificates(ctx, d))
-	if err == nil {
-		err = d.TLS.Read(ctx, c.observer.Reader, d.Cluster.Namespace)
-	}
+	return errors.Join(c.writer().Services(ctx, d), missing(d, c.writer().Certificates(ctx, d)))
+}
+
+// missing records what is missing but created by others, and returns any other
+// error.
+func missing(d *member.Desired, err error) error {
 	if m := (member.MissingError{}); errors.As(err, &m) {
-		d.Missing, err = m.What, nil
+		d.Missing = m.What
+		return nil
 	}
 	return err
 }
@@ -218,9 +232,12 @@ func (c *Controller) take(ctx context.Context, d *member.Desired, s *observe.Obs
 		c.denied.Delete(client.ObjectKeyFromObject(d.Cluster))
 	}
 	switch {
-	case errors.Is(err, errNotYet), apierrors.IsConflict(err):
+	case apierrors.IsConflict(err):
 		log.FromContext(ctx).V(1).Info("put off", "action", t.Action, "member", t.Member, "because", err.Error())
 		return reconcile.Result{RequeueAfter: c.options.Busy}, nil
+	case errors.Is(err, errNotYet):
+		log.FromContext(ctx).V(1).Info("put off", "action", t.Action, "member", t.Member, "because", err.Error())
+		return reconcile.Result{}, &putOff{*t, err}
 	case err != nil:
 		return reconcile.Result{}, fmt.Errorf("%s: %w", t, err)
 	}

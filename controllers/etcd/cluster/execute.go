@@ -8,10 +8,12 @@ import (
 	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	etcdv1beta2 "github.com/usher-dev/usher/api/etcd/v1beta2"
 	"github.com/usher-dev/usher/api/wellknown"
+	"github.com/usher-dev/usher/controllers/etcd/answer/etcderrors"
 	"github.com/usher-dev/usher/controllers/etcd/member"
 	"github.com/usher-dev/usher/controllers/etcd/observe"
 	"github.com/usher-dev/usher/etcd/plan"
@@ -210,9 +212,9 @@ func ignoreDone(err error) error {
 		errors.Is(err, rpctypes.ErrNotLeader), errors.Is(err, rpctypes.ErrLeaderChanged), errors.Is(err, rpctypes.ErrNoLeader),
 		errors.Is(err, rpctypes.ErrStopped), // by the removed member
 		errors.Is(err, rpctypes.ErrTimeout), errors.Is(err, rpctypes.ErrTimeoutDueToLeaderFail):
-		return fmt.Errorf("%w: %w", errNotYet, err)
+		return fmt.Errorf("%w: %w", errNotYet, etcderrors.Explain(err))
 	}
-	return err
+	return etcderrors.Explain(err)
 }
 
 // makeMember creates a new member's claim, if it has one, and its pod. It does
@@ -248,7 +250,15 @@ func joining(d *member.Desired, s *observe.Observed, name string) member.Initial
 }
 
 func (e *steps) makePod(ctx context.Context, t plan.Step, b member.InitialState, s member.Storage) error {
-	if err := client.IgnoreAlreadyExists(e.Client.Create(ctx, e.d.Pod(t.Member, t.Version.String(), b, s))); err != nil {
+	p := e.d.Pod(t.Member, t.Version.String(), b, s)
+	err := e.Client.Create(ctx, p)
+	if apierrors.IsAlreadyExists(err) {
+		err = e.Reader.Get(ctx, client.ObjectKeyFromObject(p), p)
+		if err == nil && !metav1.IsControlledBy(p, e.d.Cluster) {
+			err = fmt.Errorf("the pod %s %w", p.Name, member.ErrForeign)
+		}
+	}
+	if err != nil {
 		return fmt.Errorf("creating the pod of %s: %w", t.Member, err)
 	}
 	return nil

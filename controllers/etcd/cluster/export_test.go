@@ -68,3 +68,20 @@ func (r reading) List(ctx context.Context, list client.ObjectList, options ...cl
 	r.call()
 	return r.Reader.List(ctx, list, options...)
 }
+
+// FailLists makes lists from the API server fail with the error of a function.
+func (c *Controller) FailLists(fail func() error) {
+	c.observer.Reader = failing{c.observer.Reader, fail}
+}
+
+type failing struct {
+	client.Reader
+	fail func() error
+}
+
+func (f failing) List(ctx context.Context, list client.ObjectList, options ...client.ListOption) error {
+	if err := f.fail(); err != nil {
+		return err
+	}
+	return f.Reader.List(ctx, list, options...)
+}

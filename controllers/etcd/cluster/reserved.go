@@ -2,6 +2,7 @@ package cluster
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -21,7 +22,8 @@ import (
 // asks: otherwise it creates what the members need, and sets the status.
 func (c *Controller) reserved(ctx context.Context, cluster *etcdv1beta2.EtcdCluster, restore string) (ctrl.Result, error) {
 	was := cluster.Status.DeepCopy()
-	if err := c.prepare(ctx, member.Desire(cluster)); err != nil {
+	d := member.Desire(cluster)
+	if err := errors.Join(c.prepare(ctx, d), missing(d, d.TLS.Read(ctx, c.observer.Reader, cluster.Namespace))); err != nil {
 		return ctrl.Result{}, err
 	}
 	// The previous release reads from the sentence what this one reads from

@@ -39,5 +39,6 @@ func (c *Controller) forget(cluster types.NamespacedName) {
 	c.observer.Forget(cluster)
 	c.metrics.forget(cluster)
 	c.denied.Delete(cluster)
+	c.failures.note(cluster, nil, time.Now(), 0)
 	c.resting.set(cluster, nil)
 }

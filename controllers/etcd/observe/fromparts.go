@@ -2,6 +2,7 @@ package observe
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -76,6 +77,7 @@ func FromParts(p *Parts, now time.Time) *Observed {
 	f.fromStatus()
 	f.readAnswers()
 	f.readList()
+	f.readStrangers()
 	f.readAlarms()
 	f.readPeers()
 	for _, m := range f.found {
@@ -98,6 +100,8 @@ type reading struct {
 	*Observed
 	parts *Parts
 	found map[string]*plan.Member
+	// strangers are the members that answer for another cluster.
+	strangers []string
 }
 
 func (f *reading) member(name string) *plan.Member {
@@ -119,6 +123,7 @@ func (f *reading) readAnswers() {
 			continue
 		}
 		if a.Err != nil {
+			m.Late = a.late()
 			of.Problem = "does not answer: " + etcderrors.Explain(a.Err).Error()
 			continue
 		}
@@ -173,6 +178,26 @@ func (f *reading) readList() {
 	}
 }
 
+// readStrangers finds another cluster in the place of this one: so many members
+// answer for it that the others are no majority.
+func (f *reading) readStrangers() {
+	voters, strangers := 0, 0
+	for name, m := range f.found {
+		if !m.Listed || m.Learner {
+			continue
+		}
+		voters++
+		if m.Stranger {
+			strangers++
+			f.strangers = append(f.strangers, name)
+		}
+	}
+	if !f.Quorum && f.Formed && strangers > 0 && voters-strangers < etcd.Quorum(voters) {
+		slices.Sort(f.strangers)
+		f.Foreign = Hex(f.parts.Answers[f.strangers[0]].Status.Header.ClusterId)
+	}
+}
+
 // recently is how long ago a member may have received something from another
 // for that one to live: several of etcd's heartbeats.
 const recently = 3 * time.Second
@@ -205,6 +230,12 @@ func (f *reading) readClaims() {
 		f.Retained = append(f.Retained, claim.Name)
 	}
 	slices.Sort(f.Retained)
+	f.Observation.Orphans = slices.Sorted(maps.Keys(f.Objects.Orphans))
+	if !f.Formed {
+		if _, err := f.Adoptable(); err != nil {
+			f.Unadoptable = err.Error()
+		}
+	}
 	for name, claim := range f.Aside {
 		a, _ := member.AsideOf(claim)
 		m := f.found[name]

@@ -3,6 +3,7 @@ package observe
 import (
 	"context"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -10,6 +11,8 @@ import (
 	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
 	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
 	clientv3 "go.etcd.io/etcd/client/v3"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -48,6 +51,48 @@ func parts() *Parts {
 	}
 	p.Objects, p.List = Sort(c, pods, claims, nil), List{MemberListResponse: (*clientv3.MemberListResponse)(list), Quorum: true}
 	return p
+}
+
+// TestAdoptable looks at what a former cluster has left.
+func TestAdoptable(t *testing.T) {
+	identity := `{"clusterID":"c","id":"1","version":"3.6.16"}`
+	for name, tc := range map[string]struct {
+		change func(*Objects)
+		want   string
+	}{
+		"every claim is identified": {func(*Objects) {}, ""},
+		"a claim has no annotation": {func(o *Objects) { delete(o.Former[1].Annotations, wellknown.AnnotationEtcdMember) }, "the claim b does not name"},
+		"a claim has no ID":         {func(o *Objects) { o.Former[1].Annotations[wellknown.AnnotationEtcdMember] = "{}" }, "the claim b does not name"},
+		"a claim of an earlier attempt has no annotation": {func(o *Objects) {
+			o.Claims["b"], o.Former = o.Former[1], o.Former[:1]
+			o.Claims["b"].Annotations = nil
+		}, "the claim b does not name"},
+		"a claim is another cluster's": {func(o *Objects) {
+			o.Former[1].Annotations[wellknown.AnnotationEtcdMember] = `{"clusterID":"d","id":"1"}`
+		}, "the claim b belongs to the etcd cluster d, and another claim to c"},
+		"a member was encrypted": {func(o *Objects) {
+			o.Former[1].Annotations[wellknown.AnnotationEtcdMember] = `{"clusterID":"c","id":"1","TLS":"all"}`
+		}, "write the former spec.TLS"},
+		"a member runs":              {func(o *Objects) { o.Orphans["a"] = &corev1.Pod{} }, ""},
+		"a pod runs without a claim": {func(o *Objects) { o.Orphans["z"] = &corev1.Pod{} }, "the pod z of a former cluster of this name runs, and no claim has its data: delete the pod"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			o := Sort(parts().Cluster, nil, nil, nil)
+			for _, name := range []string{"a", "b"} {
+				o.Former = append(o.Former, &corev1.PersistentVolumeClaim{ObjectMeta: metav1.ObjectMeta{
+					Name: name, Annotations: map[string]string{wellknown.AnnotationEtcdMember: identity},
+				}})
+			}
+			tc.change(o)
+			a, err := o.Adoptable()
+			if (err != nil) != (tc.want != "") || err != nil && !strings.Contains(err.Error(), tc.want) {
+				t.Fatalf("%v, want %q", err, tc.want)
+			}
+			if err == nil && (a.ClusterID != "c" || len(a.Members) != 2) {
+				t.Errorf("%+v", a)
+			}
+		})
+	}
 }
 
 // TestFromParts changes one part, and looks at the member b.
@@ -93,6 +138,14 @@ func TestFromParts(t *testing.T) {
 		"it answers for another cluster": {func(p *Parts) { p.Answers["b"].Status.Header.ClusterId++ }, func(o *Observed, m *plan.Member) bool {
 			return !m.Answers && m.Stranger && o.Foreign == ""
 		}},
+		"most members answer for another cluster": {func(p *Parts) {
+			third(p)
+			p.Answers["a"].Status.Header.ClusterId, p.Answers["b"].Status.Header.ClusterId, p.List = 0xd, 0xd, List{}
+		}, func(o *Observed, m *plan.Member) bool { return m.Stranger && o.Foreign == "d" }},
+		"a minority answers for another cluster, and the others do not answer": {func(p *Parts) {
+			third(p)
+			p.Answers["b"].Status.Header.ClusterId, p.Answers["a"], p.List = 0xd, silent, List{}
+		}, func(o *Observed, m *plan.Member) bool { return m.Stranger && o.Foreign == "" }},
 		"the list is another cluster's": {func(p *Parts) { p.List.Header.ClusterId++ }, func(o *Observed, m *plan.Member) bool {
 			return o.Foreign != "" && !o.Quorum && m.Listed
 		}},
@@ -177,6 +230,71 @@ func TestFromParts(t *testing.T) {
 				t.Errorf("%+v of %+v", m, o.Observation)
 			}
 		})
+	}
+}
+
+// third adds a member that does not answer.
+func third(p *Parts) {
+	p.Cluster.Status.MemberStatuses = append(p.Cluster.Status.MemberStatuses, etcdv1beta2.MemberStatus{Name: "c", ID: "3", Version: "3.6.16"})
+}
+
+// A slow etcd returns no member's status in time, and its list of members only
+// if it serves.
+type slow struct {
+	EtcdClient
+	err    error
+	serves bool
+	used   []string
+}
+
+func (s *slow) Status(context.Context, string) (*clientv3.StatusResponse, error) { return nil, s.err }
+
+func (s *slow) Use(clientURLs ...string) { s.used = clientURLs }
+
+func (s *slow) List(context.Context, bool) (*clientv3.MemberListResponse, error) {
+	if !s.serves {
+		return nil, context.DeadlineExceeded
+	}
+	return parts().List.MemberListResponse, nil
+}
+
+// TestAsk_OfASlowCluster proves that it serves, although no member says how it is.
+func TestAsk_OfASlowCluster(t *testing.T) {
+	for name, tc := range map[string]struct {
+		etcd slow
+		want string
+	}{
+		"it serves":               {slow{err: context.DeadlineExceeded, serves: true}, "a majority of the members"},
+		"it serves, says gRPC":    {slow{err: status.Error(codes.DeadlineExceeded, ""), serves: true}, "a majority of the members"},
+		"it does not serve":       {slow{err: context.DeadlineExceeded}, ""},
+		"connections are refused": {slow{err: status.Error(codes.Unavailable, ""), serves: true}, ""},
+		"it refuses the client":   {slow{err: Classify(rpctypes.ErrUserEmpty, false), serves: true}, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := parts()
+			for _, pod := range p.Pods {
+				pod.Status.Conditions = nil
+			}
+			p.Answers, p.List = Ask(t.Context(), &tc.etcd, []Endpoint{{Member: "a", URL: "http://a"}, {Member: "b", URL: "http://b"}}, Hex(cluster))
+			o := FromParts(p, now)
+			if got := o.Serving(); got != tc.want || o.ByName("b").Answers {
+				t.Errorf("it serves according to %q, want %q", got, tc.want)
+			}
+		})
+	}
+}
+
+// TestRecordMembers_CountsMembersThatServe has members that do not answer the
+// controller.
+func TestRecordMembers_CountsMembersThatServe(t *testing.T) {
+	p := parts()
+	third(p)
+	p.Answers = map[string]Answer{"a": {Err: context.DeadlineExceeded}, "b": {Err: Classify(rpctypes.ErrUserEmpty, false)}}
+	p.List = List{}
+	o, st := FromParts(p, now), p.Cluster.Status.DeepCopy()
+	o.RecordMembers(member.Desire(p.Cluster), st)
+	if diff := cmp.Diff(&etcdv1beta2.QuorumStatus{Voters: 3, Healthy: 2, Margin: 0}, st.Quorum); diff != "" {
+		t.Errorf("-want +got:\n%s", diff)
 	}
 }
 

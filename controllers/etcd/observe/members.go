@@ -3,6 +3,7 @@ package observe
 import (
 	"context"
 	"crypto/tls"
+	"errors"
 	"net"
 	"slices"
 	"strconv"
@@ -10,6 +11,8 @@ import (
 	"sync"
 
 	clientv3 "go.etcd.io/etcd/client/v3"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
 	corev1 "k8s.io/api/core/v1"
 	"sigs.k8s.io/controller-runtime/pkg/log"
 
@@ -39,7 +42,8 @@ func (o *Observer) askMembers(ctx context.Context, d *member.Desired, p *Parts) 
 
 // Ask reads the status of each member, and the list of members: without a
 // majority it uses that of any member of this cluster. Learners accept no calls
-// but the first.
+// but the first. If no member returns its status in time, those that are late are
+// still asked for the list: a slow cluster serves its clients.
 func Ask(ctx context.Context, etcd EtcdClient, endpoints []Endpoint, clusterID string) (map[string]Answer, List) {
 	all := make([]Answer, len(endpoints))
 	var asked sync.WaitGroup
@@ -48,7 +52,7 @@ func Ask(ctx context.Context, etcd EtcdClient, endpoints []Endpoint, clusterID s
 	}
 	asked.Wait()
 	answers := map[string]Answer{}
-	var usable []string
+	var usable, late []string
 	for i, a := range all {
 		e := endpoints[i]
 		answers[e.Member] = a
@@ -56,14 +60,23 @@ func Ask(ctx context.Context, etcd EtcdClient, endpoints []Endpoint, clusterID s
 			if AsRefusal(a.Err) == nil {
 				log.FromContext(ctx).V(1).Info("a member does not answer", "member", e.Member, "answer", answer.Said(etcderrors.Explain(a.Err)))
 			}
+			if a.late() {
+				late = append(late, e.URL)
+			}
 		} else if !a.stranger(clusterID) && !a.Status.IsLearner {
 			usable = append(usable, e.URL)
 		}
 	}
-	if len(usable) == 0 {
+	switch {
+	case len(usable) > 0:
+		etcd.Use(usable...)
+	case len(late) > 0:
+		etcd.Use(late...)
+		list, err := etcd.List(ctx, true)
+		return answers, List{MemberListResponse: list, Quorum: err == nil, Err: err}
+	default:
 		return answers, List{}
 	}
-	etcd.Use(usable...)
 	list, err := etcd.List(ctx, true)
 	if err == nil {
 		return answers, List{MemberListResponse: list, Quorum: true}
@@ -73,6 +86,12 @@ func Ask(ctx context.Context, etcd EtcdClient, endpoints []Endpoint, clusterID s
 		list = nil
 	}
 	return answers, List{MemberListResponse: list, Err: quorumErr}
+}
+
+// late reports whether the member may still answer. Nothing tells it from one
+// whose packets are lost.
+func (a Answer) late() bool {
+	return errors.Is(a.Err, context.DeadlineExceeded) || status.Code(a.Err) == codes.DeadlineExceeded
 }
 
 // stranger reports whether the member answers for another cluster than the one

@@ -21,6 +21,9 @@ type Objects struct {
 	// Pods and Claims are the members', by name.
 	Pods   map[string]*corev1.Pod
 	Claims map[string]*corev1.PersistentVolumeClaim
+	// Orphans are pods with the cluster's labels and no owner, by name: those of a
+	// cluster that was deleted without its objects.
+	Orphans map[string]*corev1.Pod
 	// Aside are the claims that are set aside, Former those of a former cluster of
 	// the name.
 	Aside  map[string]*corev1.PersistentVolumeClaim
@@ -55,11 +58,14 @@ func (o *Observer) List(ctx context.Context, cluster *etcdv1beta2.EtcdCluster) (
 func Sort(cluster *etcdv1beta2.EtcdCluster, pods []corev1.Pod, claims, aside []corev1.PersistentVolumeClaim) *Objects {
 	o := &Objects{
 		Cluster: cluster, Pods: map[string]*corev1.Pod{}, Claims: map[string]*corev1.PersistentVolumeClaim{},
-		Aside: map[string]*corev1.PersistentVolumeClaim{}, Restores: map[string]bool{},
+		Orphans: map[string]*corev1.Pod{}, Aside: map[string]*corev1.PersistentVolumeClaim{}, Restores: map[string]bool{},
 	}
 	for i := range pods {
-		if p := &pods[i]; metav1.IsControlledBy(p, cluster) {
+		switch p := &pods[i]; {
+		case metav1.IsControlledBy(p, cluster):
 			o.Pods[p.Name] = p
+		case member.Orphaned(p, cluster.Name) && p.DeletionTimestamp == nil:
+			o.Orphans[p.Name] = p
 		}
 	}
 	for i := range claims {

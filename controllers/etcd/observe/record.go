@@ -33,7 +33,7 @@ func (s *Observed) RecordMembers(d *member.Desired, st *etcdv1beta2.ClusterStatu
 		}
 		if m.Listed && !m.Learner {
 			st.Quorum.Voters++
-			if m.Healthy() {
+			if m.Serves() {
 				st.Quorum.Healthy++
 			}
 		}
