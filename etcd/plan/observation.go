@@ -210,6 +210,8 @@ type SetAside struct {
 	Claim string
 	// Cause is why its member was removed.
 	Cause Cause
+	// Former: a former cluster of the name has set it aside.
+	Former bool
 	// Until is when it may be deleted.
 	Until time.Time
 	// Held: it is kept for longer, while the restore that replaced it exists.
@@ -343,7 +345,7 @@ func (o *Observation) named(name string) *Member {
 func (o *Observation) unasked() int {
 	n := 0
 	for _, s := range o.SetAside {
-		if !s.Cause.Asked() {
+		if !s.Cause.Asked() && !s.Former {
 			n++
 		}
 	}

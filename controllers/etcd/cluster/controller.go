@@ -118,7 +118,7 @@ func (c *Controller) SetupWithManager(m manager.Manager) error {
 	if c.watched, err = watchOwned(m, c.options.Namespace); err != nil {
 		return err
 	}
-	for _, s := range c.watched.sources(m) {
+	for _, s := range append(c.watched.sources(m), c.watched.asideSource()) {
 		b.WatchesRawSource(s)
 	}
 	return b.Complete(c)
@@ -143,8 +143,9 @@ func (c *Controller) reconcile(ctx context.Context, req reconcile.Request) (obse
 	if err := c.observer.Reader.Get(ctx, req.NamespacedName, cluster); err != nil {
 		if apierrors.IsNotFound(err) {
 			c.forget(req.NamespacedName)
+			result, err = c.expire(ctx, req.NamespacedName)
 		}
-		return false, reconcile.Result{}, client.IgnoreNotFound(err)
+		return false, result, err
 	}
 	if cluster.DeletionTimestamp != nil {
 		return false, reconcile.Result{}, c.release(ctx, cluster)

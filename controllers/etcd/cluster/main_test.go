@@ -337,3 +337,11 @@ func (s *scene) looks(times int64) {
 	until := s.looked.Load() + times
 	s.until(fmt.Sprintf("it was looked at %d times", times), func(*etcdv1beta2.EtcdCluster) bool { return s.looked.Load() >= until })
 }
+
+// eventually waits for something that is not the cluster's.
+func (s *scene) eventually(what string, holds func() bool) {
+	s.Helper()
+	if err := wait.PollUntilContextTimeout(s.ctx, 50*time.Millisecond, time.Minute, true, func(context.Context) (bool, error) { return holds(), nil }); err != nil {
+		s.Fatalf("waiting until %s: %v", what, err)
+	}
+}

@@ -64,6 +64,13 @@ func (m *metrics) observe(c *etcdv1beta2.EtcdCluster) {
 	}
 }
 
+// left sets the metric of the claims that a deleted cluster has left.
+func (m *metrics) left(c types.NamespacedName, claims int) {
+	if claims > 0 {
+		m.aside.WithLabelValues(c.Namespace, c.Name).Set(float64(claims))
+	}
+}
+
 // forget removes the metrics of a deleted cluster.
 func (m *metrics) forget(c types.NamespacedName) {
 	of := prometheus.Labels{"namespace": c.Namespace, "name": c.Name}

@@ -15,6 +15,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/handler"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 	"sigs.k8s.io/controller-runtime/pkg/source"
 
 	etcdv1beta2 "github.com/usher-dev/usher/api/etcd/v1beta2"
@@ -78,6 +79,16 @@ func (w owned) sources(m manager.Manager) []source.Source {
 		sources = append(sources, source.Kind(w.members, o, owner))
 	}
 	return sources
+}
+
+// asideSource triggers the controller on changes of claims that are set aside, also
+// for a cluster that is deleted.
+func (w owned) asideSource() source.Source {
+	o := &metav1.PartialObjectMetadata{}
+	o.SetGroupVersionKind(claimKind)
+	return source.Kind(w.aside, o, handler.TypedEnqueueRequestsFromMapFunc(func(_ context.Context, claim *metav1.PartialObjectMetadata) []reconcile.Request {
+		return []reconcile.Request{{NamespacedName: types.NamespacedName{Namespace: claim.Namespace, Name: claim.Labels[wellknown.LabelEtcdSetAside]}}}
+	}))
 }
 
 // versions are UIDs and resource versions, by kind and name.

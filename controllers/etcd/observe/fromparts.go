@@ -240,7 +240,7 @@ func (f *reading) readClaims() {
 		a, _ := member.AsideOf(claim)
 		m := f.found[name]
 		f.SetAside = append(f.SetAside, plan.SetAside{
-			Claim: name, Cause: a.Reason, Until: a.Until.Time, Held: f.Restores[a.Restore], Listed: m != nil && m.Listed,
+			Claim: name, Cause: a.Reason, Former: a.ClusterUID != f.Cluster.UID, Until: a.Until.Time, Held: f.Restores[a.Restore], Listed: m != nil && m.Listed,
 		})
 	}
 	slices.SortFunc(f.SetAside, func(a, b plan.SetAside) int { return strings.Compare(a.Claim, b.Claim) })

@@ -52,9 +52,9 @@ func (o *Observer) List(ctx context.Context, cluster *etcdv1beta2.EtcdCluster) (
 	return objects, o.findRestores(ctx, objects)
 }
 
-// Sort tells which of the listed objects belong to the cluster. A claim without
-// a valid date in the annotation, or of another cluster with the name, is kept
-// forever.
+// Sort tells which of the listed objects belong to the cluster, including claims
+// that a former cluster of the name has set aside. One without a valid date in the
+// annotation is kept forever.
 func Sort(cluster *etcdv1beta2.EtcdCluster, pods []corev1.Pod, claims, aside []corev1.PersistentVolumeClaim) *Objects {
 	o := &Objects{
 		Cluster: cluster, Pods: map[string]*corev1.Pod{}, Claims: map[string]*corev1.PersistentVolumeClaim{},
@@ -78,7 +78,7 @@ func Sort(cluster *etcdv1beta2.EtcdCluster, pods []corev1.Pod, claims, aside []c
 	}
 	for i := range aside {
 		claim := &aside[i]
-		if a, ok := member.AsideOf(claim); ok && a.ClusterUID == cluster.UID && claim.DeletionTimestamp == nil {
+		if _, ok := member.AsideOf(claim); ok && claim.DeletionTimestamp == nil {
 			o.Aside[claim.Name] = claim
 		}
 	}
