@@ -227,3 +227,47 @@ func TestARemnantThatTakesPart_IsNotDiscarded(t *testing.T) {
 		})
 	}
 }
+
+// TestTheLimitOfReplacements_CountsOnlyAutomaticOnes of this cluster.
+func TestTheLimitOfReplacements_CountsOnlyAutomaticOnes(t *testing.T) {
+	for name, tc := range map[string]struct {
+		aside   plan.SetAside
+		stalled bool
+	}{
+		"replaced automatically":       {plan.SetAside{Cause: plan.NotResponding}, true},
+		"nothing says why":             {plan.SetAside{Cause: plan.Unknown}, true},
+		"a smaller size":               {plan.SetAside{Cause: plan.Shrunk}, false},
+		"removed by a person":          {plan.SetAside{Cause: plan.RemovedByHand}, false},
+		"replaced in a former cluster": {plan.SetAside{Cause: plan.NotResponding, Former: true}, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			o := plan.Settled("c", spec(claims("1Gi")))
+			o.Now = now
+			m := &o.Members[2]
+			m.Answers, m.Pod.Ready = false, false
+			m.Unresponsive = &plan.Unresponsive{Since: now.Add(-time.Hour), According: plan.Client | plan.Kubelet}
+			for range plan.DefaultUnasked {
+				o.SetAside = append(o.SetAside, tc.aside)
+				o.SetAside[len(o.SetAside)-1].Until = now.Add(time.Hour)
+			}
+			p := plan.Next(spec(claims("1Gi")), &o)
+			if stalled := p.Stalled != nil && p.Stalled.Reason == plan.StallLimit; stalled != tc.stalled || !stalled && p.Now().Action != plan.Remove {
+				t.Errorf("%v, stalled: %v", p.Now(), p.Stalled)
+			}
+		})
+	}
+}
+
+// TestASlowMember_IsNotUnreachable has a member that the controller does not hear,
+// and its kubelet does.
+func TestASlowMember_IsNotUnreachable(t *testing.T) {
+	for want, late := range map[string]bool{plan.StallSlow: true, plan.StallUnreachable: false} {
+		o := plan.Settled("c", spec())
+		o.Now = now
+		m := &o.Members[2]
+		m.Answers, m.Late, m.Unresponsive = false, late, &plan.Unresponsive{Since: now.Add(-time.Hour), According: plan.Client}
+		if p := plan.Next(spec(), &o); p.Stalled == nil || p.Stalled.Reason != want {
+			t.Errorf("late: %t, stalled: %v", late, p.Stalled)
+		}
+	}
+}

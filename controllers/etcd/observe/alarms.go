@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"io"
 	"regexp"
 	"slices"
 	"strconv"
@@ -96,15 +97,9 @@ func askHealth(ctx context.Context, seen *Observed) map[string][]plan.Alarm {
 }
 
 func alarmsOf(ctx context.Context, address string) ([]plan.Alarm, error) {
-	ctx, cancel := context.WithTimeout(ctx, peerTimeout)
-	defer cancel()
-	body, err := get(ctx, address, "/health?serializable=true")
-	if err != nil {
-		return nil, fmt.Errorf("reading a member's health: %w", err)
-	}
-	defer body.Close()
 	var health struct{ Health, Reason string }
-	if err := json.NewDecoder(body).Decode(&health); err != nil {
+	err := get(ctx, address, "/health?serializable=true", func(body io.Reader) error { return json.NewDecoder(body).Decode(&health) })
+	if err != nil {
 		return nil, fmt.Errorf("reading a member's health: %w", err)
 	}
 	var alarms []plan.Alarm

@@ -115,9 +115,9 @@ func TestFromParts(t *testing.T) {
 			return !m.Answers && m.Refusal != "" && m.Lives() && o.Credentials != ""
 		}},
 		"an alarm is raised": {func(p *Parts) {
-			p.Answers["a"].Status.Errors = []string{"memberID:2 alarm:NOSPACE ", "memberID:3  alarm:NOSPACE", "memberID:1 alarm:CORRUPT"}
+			p.Answers["a"].Status.Errors = []string{"memberID:2 alarm:NOSPACE ", "memberID:10  alarm:NOSPACE", "memberID:1 alarm:CORRUPT"}
 		}, func(o *Observed, m *plan.Member) bool {
-			want := map[plan.Alarm][]string{plan.NoSpace: {"b", "the former member 3"}, plan.Corrupt: {"a"}}
+			want := map[plan.Alarm][]string{plan.NoSpace: {"b", "the former member a"}, plan.Corrupt: {"a"}}
 			return cmp.Diff(want, o.Alarms) == "" && o.AlarmsKnown && o.Quorum && o.Serving() == ""
 		}},
 		"another cluster's member raised an alarm": {func(p *Parts) {
@@ -151,14 +151,14 @@ func TestFromParts(t *testing.T) {
 		}},
 		"no member returns the list": {func(p *Parts) { p.List = List{} }, func(o *Observed, m *plan.Member) bool { return !o.Quorum && m.Listed }},
 		"only one returns the list":  {func(p *Parts) { p.List.Quorum = false }, func(o *Observed, m *plan.Member) bool { return !o.Quorum && m.Listed }},
-		"a person removed it": {func(p *Parts) { p.List.Members = without(p.List.Members, second) }, func(_ *Observed, m *plan.Member) bool {
+		"a person removed it": {func(p *Parts) { p.List.Members = withoutSecond(p.List.Members) }, func(_ *Observed, m *plan.Member) bool {
 			return !m.Listed && m.Leaving == plan.RemovedByHand && m.Leaving.Asked()
 		}},
 		"the controller removed it": {func(p *Parts) {
-			p.List.Members = without(p.List.Members, second)
+			p.List.Members = withoutSecond(p.List.Members)
 			p.Cluster.Status.SetAside = []etcdv1beta2.SetAsideClaim{{Claim: "b", Reason: string(plan.NotResponding)}}
 		}, func(_ *Observed, m *plan.Member) bool { return !m.Listed && m.Leaving == plan.NotResponding }},
-		"a minority does not list it": {func(p *Parts) { p.List.Members, p.List.Quorum = without(p.List.Members, second), false }, func(_ *Observed, m *plan.Member) bool {
+		"a minority does not list it": {func(p *Parts) { p.List.Members, p.List.Quorum = withoutSecond(p.List.Members), false }, func(_ *Observed, m *plan.Member) bool {
 			return !m.Listed && m.Leaving == plan.Unknown
 		}},
 		"it left the list": {func(p *Parts) { p.List.Members = p.List.Members[:0] }, func(_ *Observed, m *plan.Member) bool {
@@ -298,8 +298,8 @@ func TestRecordMembers_CountsMembersThatServe(t *testing.T) {
 	}
 }
 
-func without(list []*pb.Member, id uint64) []*pb.Member {
-	return slices.DeleteFunc(list, func(m *pb.Member) bool { return m.ID == id })
+func withoutSecond(list []*pb.Member) []*pb.Member {
+	return slices.DeleteFunc(list, func(m *pb.Member) bool { return m.ID == second })
 }
 
 // TestRecordStep_RecordsWhyAMemberIsRemoved observes again after the removal, also
@@ -310,7 +310,7 @@ func TestRecordStep_RecordsWhyAMemberIsRemoved(t *testing.T) {
 			p := parts()
 			p.Claims["b"].UID = uid
 			FromParts(p, now).RecordStep(&p.Cluster.Status, &plan.Step{Action: plan.Remove, Member: "b", Cause: plan.DataGone})
-			p.List.Members = without(p.List.Members, second)
+			p.List.Members = withoutSecond(p.List.Members)
 			if m := FromParts(p, now).ByName("b"); m.Leaving != plan.DataGone {
 				t.Errorf("it leaves because of %q", m.Leaving)
 			}

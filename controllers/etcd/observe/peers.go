@@ -11,6 +11,7 @@ import (
 	"sync"
 	"time"
 
+	dto "github.com/prometheus/client_model/go"
 	"github.com/prometheus/common/expfmt"
 	"github.com/prometheus/common/model"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -70,15 +71,12 @@ func (o *Observer) askPeers(ctx context.Context, seen *Observed) map[Link]Recept
 // receivedFrom returns how many bytes a member has received from each other
 // one, by their IDs in hexadecimal.
 func receivedFrom(ctx context.Context, address string) (map[string]float64, error) {
-	ctx, cancel := context.WithTimeout(ctx, peerTimeout)
-	defer cancel()
-	body, err := get(ctx, address, "/metrics")
-	if err != nil {
-		return nil, fmt.Errorf("reading a member's metrics: %w", err)
-	}
-	defer body.Close()
 	parser := expfmt.NewTextParser(model.UTF8Validation)
-	families, err := parser.TextToMetricFamilies(body)
+	var families map[string]*dto.MetricFamily
+	err := get(ctx, address, "/metrics", func(body io.Reader) (err error) {
+		families, err = parser.TextToMetricFamilies(body)
+		return err
+	})
 	if err != nil {
 		return nil, fmt.Errorf("reading a member's metrics: %w", err)
 	}
@@ -93,15 +91,18 @@ func receivedFrom(ctx context.Context, address string) (map[string]float64, erro
 	return from, nil
 }
 
-// get opens what a member serves next to its metrics.
-func get(ctx context.Context, address, path string) (io.ReadCloser, error) {
+// get reads what a member serves next to its metrics.
+func get(ctx context.Context, address, path string, read func(io.Reader) error) error {
+	ctx, cancel := context.WithTimeout(ctx, peerTimeout)
+	defer cancel()
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+net.JoinHostPort(address, strconv.Itoa(member.MetricsPort))+path, nil)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	response, err := metricsClient.Do(request)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	return http.MaxBytesReader(nil, response.Body, 4<<20), nil
+	defer response.Body.Close()
+	return read(http.MaxBytesReader(nil, response.Body, 4<<20))
 }
