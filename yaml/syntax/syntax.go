@@ -3,6 +3,7 @@
 package syntax
 
 import (
+	"errors"
 	"regexp"
 	"strconv"
 	"strings"
@@ -49,4 +50,25 @@ func Explain(err error) (line int, text string) {
 		}
 	}
 	return line, text
+}
+
+// A Problem is what Explain returns.
+type Problem struct {
+	Line int
+	Text string
+}
+
+// Problems explains each error that the error of a YAML parser lists, such as every
+// key that is set twice.
+func Problems(err error) []Problem {
+	texts := []string{err.Error()}
+	if _, list, ok := strings.Cut(texts[0], "unmarshal errors:\n"); ok {
+		texts = strings.Split(list, "\n")
+	}
+	var problems []Problem
+	for _, text := range texts {
+		line, text := Explain(errors.New(strings.TrimSpace(text)))
+		problems = append(problems, Problem{line, text})
+	}
+	return problems
 }
