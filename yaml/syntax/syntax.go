@@ -22,6 +22,9 @@ var meanings = []struct{ part, text string }{
 	{"found unexpected end of stream", "a quote is not closed: write the closing quote"},
 	{"found unknown escape character", "a text in double quotes has an unknown escape: write \\\\ for a backslash, or use single quotes"},
 	{"did not find expected alphabetic or numeric character", "* and & name parts of a document in YAML: quote the value"},
+	{"invalid map key", "a key is a list or a mapping: write a text, and quote what begins with [ or {"},
+	{"cannot decode !!", "a value does not fit its tag, such as !!int: remove the tag, or write such a value"},
+	{"failed to decode !!binary", "a value is not base64, as its tag !!binary says: remove the tag, or write such a value"},
 	{"unknown anchor", "* names a part of the document that does not exist: quote the value"},
 	{"leading UTF-8 octet", "this is not a text in UTF-8: write YAML or JSON"},
 	{"trailing UTF-8 octet", "this is not a text in UTF-8: write YAML or JSON"},
@@ -30,7 +33,9 @@ var meanings = []struct{ part, text string }{
 
 var (
 	lineNumber = regexp.MustCompile(`line (\d+): ?`)
-	prefixes   = strings.NewReplacer(
+	// value is a value that the parser quotes, which may be confidential.
+	value    = regexp.MustCompile(" `[^`]*` ")
+	prefixes = strings.NewReplacer(
 		"error converting YAML to JSON: ", "", "error unmarshaling JSON: ", "", "while decoding JSON: ", "",
 		"yaml: unmarshal errors:\n  ", "", "yaml: ", "", "json: ", "", "\n  ", "; ",
 	)
@@ -44,6 +49,7 @@ func Explain(err error) (line int, text string) {
 		line, _ = strconv.Atoi(m[1])
 		text = strings.Replace(text, m[0], "", 1)
 	}
+	text = value.ReplaceAllString(text, " ")
 	for _, m := range meanings {
 		if strings.Contains(text, m.part) {
 			return max(line, 1), m.text // the parser leaves out the first line
