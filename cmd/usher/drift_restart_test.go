@@ -17,7 +17,7 @@ func TestRestartOneAfterTheOther(t *testing.T) {
 	c.kubelet(t, ns)
 	names := []string{"first", "second"}
 	for _, name := range names {
-		c.apply(t, ns, deploymentManifest(name, ""))
+		c.apply(t, ns, deploymentManifest(name))
 	}
 	c.until(t, "the Deployments are available", func() bool {
 		for _, name := range names {
@@ -49,7 +49,7 @@ func TestDrift_RestartThatIsStuck_NamesTheQuota(t *testing.T) {
 	ns := c.namespace(t)
 	c.apply(t, "usher-system", templateManifest("side:old"))
 	c.kubelet(t, ns)
-	c.apply(t, ns, deploymentManifest("shop", ""))
+	c.apply(t, ns, deploymentManifest("shop"))
 	c.until(t, "the Deployment is available", func() bool {
 		d, err := c.AppsV1().Deployments(ns).Get(t.Context(), "shop", metav1.GetOptions{})
 		return err == nil && d.Status.AvailableReplicas == 2
