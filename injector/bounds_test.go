@@ -53,11 +53,12 @@ func TestHostileTemplatesAreRefusedShortly(t *testing.T) {
 	tests := map[string]string{
 		"one host port again and again": "containers: [{name: a, image: i, ports: [" + strings.Repeat("{hostPort: 1},", 50_000) + "]}]",
 		"many bad names":                "containers: [" + strings.Repeat("{image: i},", 50_000) + "]",
+		"many unknown fields":           "containers: [" + strings.Repeat("{imagee: i},", 50_000) + "]",
 	}
 	for name, config := range tests {
 		t.Run(name, func(t *testing.T) {
 			_, err := template.Parse("side", map[string]string{template.ConfigKey: config})
-			if err == nil || len(err.Error()) > 4096 || !strings.HasSuffix(err.Error(), " more") {
+			if err == nil || len(err.Error()) > 4096 || !strings.HasSuffix(err.Error(), ": correct these first") {
 				t.Errorf("got an error of %d bytes: %.200s", len(fmt.Sprint(err)), fmt.Sprint(err))
 			}
 		})

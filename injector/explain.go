@@ -3,6 +3,7 @@ package injector
 import (
 	"github.com/usher-dev/usher/api/wellknown"
 	"github.com/usher-dev/usher/finding"
+	"github.com/usher-dev/usher/finding/confidential"
 	"github.com/usher-dev/usher/injector/podjson"
 )
 
@@ -13,7 +14,11 @@ func (d *decider) explainAsks(p *podjson.Pod, asks []ask) {
 	}
 	keys := usherKeys(p.Annotations())
 	for _, k := range keys {
-		d.Step("annotation "+k.key, finding.Quote(p.Annotations()[k.key]), "")
+		value := p.Annotations()[k.key]
+		if confidential.Holds("", "metadata.annotations["+k.key+"]") {
+			value = confidential.Mark
+		}
+		d.Step("annotation "+k.key, finding.Quote(value), "")
 	}
 	if len(keys) == 0 {
 		d.Step("annotations "+wellknown.InitializerPrefix+"<template>, "+wellknown.InjectPrefix+"<template>", "none", "")

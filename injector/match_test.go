@@ -90,12 +90,12 @@ func TestMatchDoesNotChangeTheVersion(t *testing.T) {
 
 func TestMatchIsChecked(t *testing.T) {
 	for options, want := range map[string]string{
-		"{}":                                     "data.options.match: selects no pods; write namespaceSelector, podSelector or kinds, and namespaceSelector: {} for the pods of every namespace",
-		"{kinds: [CronJob]}":                     "data.options.match.kinds[0]: is CronJob, whose pods belong to Jobs; write Job",
-		"{kinds: [deployments]}":                 `data.options.match.kinds[0]: is "deployments"; write the kind of a pod's controller, such as Deployment, or Pod for pods without one`,
-		"{podSelector: {matchLabels: {a b: c}}}": "data.options.match.podSelector: ",
-		"{namespaceSelector: {matchExpressions: [{key: a, operator: In}]}}": "data.options.match.namespaceSelector: ",
-		"{labels: {}}": `unknown field "labels"`,
+		"{}":                                     "data.options.match (line 1): selects no pods; write namespaceSelector, podSelector or kinds, and namespaceSelector: {} for the pods of every namespace",
+		"{kinds: [CronJob]}":                     "data.options.match.kinds[0] (line 1): is CronJob, whose pods belong to Jobs; write Job",
+		"{kinds: [deployments]}":                 `data.options.match.kinds[0] (line 1): is "deployments"; write the kind of a pod's controller, such as Deployment, or Pod for pods without one`,
+		"{podSelector: {matchLabels: {a b: c}}}": "data.options.match.podSelector (line 1): ",
+		"{namespaceSelector: {matchExpressions: [{key: a, operator: In}]}}": "data.options.match.namespaceSelector (line 1): ",
+		"{labels: {}}": "data.options.match.labels (line 1): is not a field of this object; write kinds, namespaceSelector or podSelector",
 	} {
 		_, err := template.Parse("t", map[string]string{template.ConfigKey: small, template.OptionsKey: "match: " + options})
 		if err == nil || !strings.Contains(err.Error(), want) {

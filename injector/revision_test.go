@@ -110,7 +110,7 @@ func TestRevisionsAreNotTemplates(t *testing.T) {
 		}
 	}
 	_, err := template.Parse("side/next", map[string]string{template.ConfigKey: small, template.OptionsKey: "match: {kinds: [Job]}"})
-	if err == nil || !strings.Contains(err.Error(), "data.options.match: is in a revision") {
+	if err == nil || !strings.Contains(err.Error(), "data.options.match (line 1): is in a revision") {
 		t.Errorf("a match in a revision: %v", err)
 	}
 }

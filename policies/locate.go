@@ -11,6 +11,8 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	kjson "sigs.k8s.io/json"
+
+	"github.com/usher-dev/usher/finding/confidential"
 )
 
 // maxProblems limits the reported values of one object.
@@ -110,7 +112,11 @@ func (l *locator) descend(value any, path *field.Path, wrap func(any) any) {
 		}
 	}
 	if len(l.found) == before {
-		l.found = append(l.found, Mismatch{path, value, explain(describe(value), err), explain(describeType(value), err)})
+		m := Mismatch{path, value, explain(describe(value), err), explain(describeType(value), err)}
+		if confidential.Holds("", path.String()) {
+			m.Value, m.Message = nil, m.Redacted
+		}
+		l.found = append(l.found, m)
 	}
 }
 

@@ -125,7 +125,7 @@ func TestJudge(t *testing.T) {
 			denied: true, reason: reason.TemplateMissing, effects: []string{"denies template-missing"},
 		},
 		"a second ConfigMap of a template": {
-			object: "{apiVersion: v1, kind: ConfigMap, metadata: {name: other, namespace: usher-system, labels: {usher.dev/template: logs}}, data: {config: 'containers: []'}}",
+			object: "{apiVersion: v1, kind: ConfigMap, metadata: {name: other, namespace: usher-system, labels: {usher.dev/template: logs}}, data: {config: 'containers: [{name: a, image: i}]'}}",
 			denied: true, reason: reason.TemplateInvalid, effects: []string{"denies template-invalid"},
 		},
 		"a configuration that cannot be used": {

@@ -93,27 +93,28 @@ func (j *judging) template() error {
 	j.setting = reason.TemplateValid
 	cm, ok := j.configMap()
 	name := template.NameOf(cm.Name, cm.Labels)
-	if name == "" || !ok {
-		if name == "" {
-			j.Findings = nil // not a template, so usher has nothing to judge
-		}
+	if name == "" {
+		j.Findings = nil // not a template, so usher has nothing to judge
+		return nil
+	}
+	if _, read := cm.Data[template.ConfigKey]; !ok && !read {
 		return nil
 	}
 	if holder, ok := j.facts.Templates.Get(name); ok && holder.ConfigMap != "" && holder.ConfigMap != cm.Name {
 		j.refuse(ruledocs.TemplateInvalid, reason.TemplateInvalid, finding.Finding{Field: "metadata.name", Message: fmt.Sprintf(
 			"is %s, and the ConfigMap %s already holds the template %q: delete one of them, or rename the template", cm.Name, holder.ConfigMap, name)})
-		return nil
 	}
 	if cm.Labels[wellknown.LabelRevisionOf] != "" && template.LooksLike(cm.Name, cm.Labels) {
 		j.refuse(ruledocs.TemplateInvalid, reason.TemplateInvalid, finding.Finding{Field: "metadata.name", Message: fmt.Sprintf(
 			"is %s of a revision: releases of usher without revisions take a ConfigMap named <template>%s or labelled %s for a template; rename it and remove that label",
 			cm.Name, template.NameSuffix, wellknown.LabelTemplate)})
-		return nil
 	}
 	t, err := template.Parse(name, cm.Data)
 	var invalid *template.InvalidError
 	if errors.As(err, &invalid) {
 		j.refuse(ruledocs.TemplateInvalid, reason.TemplateInvalid, invalid.Problems...)
+	}
+	if j.refused() {
 		return nil
 	}
 	if j.Proof, err = injector.Prove(t); err != nil {

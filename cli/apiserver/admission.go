@@ -201,7 +201,11 @@ func (v *Validator) Admit(ctx context.Context, object, old *verdict.Object, refu
 	for _, d := range e.policies.Evaluate(ctx, r) {
 		found = append(found, ofPolicy(d))
 	}
-	return found
+	admitted := object
+	if admitted == nil {
+		admitted = old // it is deleted
+	}
+	return concealed(found, *admitted, old)
 }
 
 // enforcement returns the policies for the objects of the Validator.

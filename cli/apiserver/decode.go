@@ -11,6 +11,7 @@ import (
 	kjson "sigs.k8s.io/json"
 
 	"github.com/usher-dev/usher/finding"
+	"github.com/usher-dev/usher/finding/confidential"
 	"github.com/usher-dev/usher/policies"
 	"github.com/usher-dev/usher/policies/servererrors"
 )
@@ -79,7 +80,7 @@ func (t typed) mismatches(kind schema.GroupVersionKind, raw []byte) []finding.Fi
 	}, nil)
 	var found []finding.Finding
 	for _, m := range located {
-		if confidential(kind) {
+		if confidential.Holds(kind.Kind, m.Path.String()) {
 			m.Value, m.Message = nil, m.Redacted
 		}
 		found = append(found, of(servererrors.Undecodable, m.Path.String(), scalar(m.Value), m.Message))

@@ -16,6 +16,7 @@ import (
 	serveradmission "k8s.io/apiserver/pkg/admission"
 
 	"github.com/usher-dev/usher/cli/admission"
+	"github.com/usher-dev/usher/finding/confidential"
 	"github.com/usher-dev/usher/verdict"
 )
 
@@ -35,7 +36,7 @@ func (v *Validator) request(e *enforced, object, old *verdict.Object, f *verdict
 	if a == nil || err != nil {
 		return nil, err
 	}
-	made := &admission.Request{Attributes: a, Interfaces: v.interfaces(e, c), Secret: confidential(kind)}
+	made := &admission.Request{Attributes: a, Interfaces: v.interfaces(e, c), Secret: confidential.Holds(kind.Kind, "data")}
 	made.Namespace, made.NamespaceKnown = e.namespaceOf(c, a, f)
 	return made, nil
 }

@@ -32,6 +32,11 @@ func BuiltIn(apiVersion, kind string) bool {
 
 // Validate implements verdict.Validator.
 func (v *Validator) Validate(object verdict.Object, old *verdict.Object, f *verdict.Facts) []finding.Finding {
+	return concealed(v.served(object, old, f), object, old)
+}
+
+// served judges an object of any kind.
+func (v *Validator) served(object verdict.Object, old *verdict.Object, f *verdict.Facts) []finding.Finding {
 	kind := schema.FromAPIVersionAndKind(object.APIVersion, object.Kind)
 	r, ok := v.registry(kind)
 	switch {
@@ -80,9 +85,7 @@ func (v *Validator) validate(r registry, kind schema.GroupVersionKind, object ve
 	if kind.GroupKind() == definitionKind.GroupKind() {
 		placed(found)
 	}
-	if !confidential(kind) {
-		valued(object.JSON, found)
-	}
+	valued(object.JSON, found)
 	found = explained(kind.Kind, found)
 	c.suggested(kind, found)
 	return found

@@ -18,10 +18,11 @@ import (
 
 	"github.com/usher-dev/usher/cli/manifest"
 	"github.com/usher-dev/usher/cli/report"
+	"github.com/usher-dev/usher/yaml/syntax"
 )
 
-// version is the version of the format.
-const version = 1
+// version is the version of the format. Version 1 had no names of objects.
+const version, unnamed = 2, 1
 
 // maxBytes limits the size of a baseline.
 const maxBytes = 64 << 20
@@ -31,6 +32,8 @@ const maxBytes = 64 << 20
 type Baseline struct {
 	folder string
 	counts map[report.Fingerprint]int
+	// unnamed is true if the entries have no names of objects.
+	unnamed bool
 }
 
 // document is the content of the file.
@@ -90,10 +93,11 @@ func (b *Baseline) parse(text []byte) error {
 	case errors.Is(err, io.EOF):
 		return errors.New("it is empty")
 	case err != nil:
-		return errors.New(strings.Join(strings.Fields(err.Error()), " "))
-	case d.Version != version:
-		return fmt.Errorf("its version is %d, and this usher reads version %d", d.Version, version)
+		return explained(err)
+	case d.Version != version && d.Version != unnamed:
+		return fmt.Errorf("its version is %d, and this usher reads versions up to %d", d.Version, version)
 	}
+	b.unnamed = d.Version == unnamed
 	for i, e := range d.Findings {
 		if e.Rule == "" || e.File == "" || e.Count < 0 {
 			return fmt.Errorf("findings[%d] lacks a file or a rule, or has a negative count", i)
@@ -101,6 +105,19 @@ func (b *Baseline) parse(text []byte) error {
 		b.counts[e.Fingerprint] += max(e.Count, 1)
 	}
 	return nil
+}
+
+// explained says what is wrong with the YAML, without its values: another file may be
+// given in place of a baseline.
+func explained(err error) error {
+	var texts []string
+	for _, p := range syntax.Problems(err) {
+		if p.Line > 0 {
+			p.Text = fmt.Sprintf("line %d: %s", p.Line, p.Text)
+		}
+		texts = append(texts, p.Text)
+	}
+	return errors.New(strings.Join(texts, "; "))
 }
 
 // Add adds a finding.
@@ -154,6 +171,7 @@ func (b *Baseline) Write(w io.Writer) error {
 	}
 	slices.SortFunc(d.Findings, func(a, b entry) int {
 		return cmp.Or(cmp.Compare(a.File, b.File), cmp.Compare(a.Rule, b.Rule), cmp.Compare(a.Kind, b.Kind),
+			cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name),
 			cmp.Compare(a.Field, b.Field), cmp.Compare(a.Message, b.Message))
 	})
 	if _, err := io.WriteString(w, "# Known findings, which usher check --baseline does not report. usher check --write-baseline writes this file.\n"); err != nil {
@@ -170,6 +188,9 @@ func (b *Baseline) Write(w io.Writer) error {
 // key is the fingerprint of a finding, with its path in this baseline.
 func (b *Baseline) key(f report.Finding) report.Fingerprint {
 	key := *f.Fingerprint
+	if b.unnamed {
+		key.Namespace, key.Name = "", ""
+	}
 	if key.File == manifest.Stdin {
 		return key
 	}

@@ -90,6 +90,8 @@ func causes(err error) string {
 var (
 	misfit       = regexp.MustCompile(`^at '/?([^']*)': (.*)$`)
 	wrongType    = regexp.MustCompile(`^got (\w+), want (\w+)$`)
+	mismatch     = regexp.MustCompile(`^'(?s:.*)' (does not match pattern|is not valid [^:]*)(?s:(?: '(.*)')?.*)$`)
+	limit        = regexp.MustCompile(`^(\w+): got .*, want (.*)$`)
 	unknownValue = regexp.MustCompile(`^additional properties '([^']*)' not allowed$`)
 	typeNames    = strings.NewReplacer("string", "a text", "integer", "a whole number", "number", "a number", "boolean", "true or false", "object", "a mapping", "array", "a list")
 )
@@ -103,6 +105,12 @@ func plainly(line string) string {
 	value, problem := strings.ReplaceAll(m[1], "/", "."), m[2]
 	if t := wrongType.FindStringSubmatch(problem); t != nil {
 		problem = "is " + typeNames.Replace(t[1]) + "; write " + typeNames.Replace(t[2])
+	}
+	if m := mismatch.FindStringSubmatch(problem); m != nil { // the value is not printed
+		problem = strings.TrimSpace(m[1] + " " + m[2])
+	}
+	if l := limit.FindStringSubmatch(problem); l != nil {
+		problem = l[1] + ": must be " + l[2]
 	}
 	if u := unknownValue.FindStringSubmatch(problem); u != nil {
 		value, problem = "", "it has no value "+strings.TrimPrefix(value+"."+u[1], ".")

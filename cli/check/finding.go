@@ -129,21 +129,27 @@ func (j *judging) dropKnown(f *judged) (known int) {
 // place returns the line and the column of a finding: for a field of a
 // template, inside the block of text.
 func place(doc *manifest.Document, f finding.Finding, field string) (line, column int) {
-	const config = "data." + template.ConfigKey
-	first, indent, ok := doc.Block(config)
-	if !ok || f.Line == 0 || !strings.HasPrefix(field, config) {
-		return located(doc, field)
-	}
-	column = 1
-	if path, inside := strings.CutPrefix(field, config+"."); inside {
-		var configMap struct {
-			Data map[string]any `json:"data"`
+	for _, key := range []string{template.ConfigKey, template.OptionsKey} {
+		path, ok := strings.CutPrefix(field, "data."+key)
+		if !ok || f.Line == 0 || path != "" && path[0] != '.' {
+			continue
 		}
-		_ = json.Unmarshal(doc.JSON, &configMap) // Judge has already decoded it
-		text, _ := configMap.Data[template.ConfigKey].(string)
-		_, column = position.New([]byte(text), 1).Of(path)
+		first, indent, ok := doc.Block("data." + key)
+		if !ok {
+			break
+		}
+		column = 1
+		if path = strings.TrimPrefix(path, "."); path != "" {
+			var configMap struct {
+				Data map[string]any `json:"data"`
+			}
+			_ = json.Unmarshal(doc.JSON, &configMap) // Judge has already decoded it
+			text, _ := configMap.Data[key].(string)
+			_, column = position.New([]byte(text), 1).Of(path)
+		}
+		return first + f.Line - 1, indent + column
 	}
-	return first + f.Line - 1, indent + column
+	return located(doc, field)
 }
 
 // located returns the line and the column of a field: those of the kind, or the first

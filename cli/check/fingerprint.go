@@ -38,7 +38,11 @@ func (p *fingerprints) of(doc *manifest.Document, f *report.Finding) *report.Fin
 		p.doc, p.value = doc, nil
 		_ = json.Unmarshal(doc.JSON, &p.value) // the manifest has been parsed before
 	}
-	return &report.Fingerprint{File: f.File, Rule: f.Rule, Kind: f.Kind, Field: p.field(f.Field), Message: p.message(f)}
+	identified := &report.Fingerprint{File: f.File, Rule: f.Rule, Kind: f.Kind, Field: p.field(f.Field), Message: p.message(f)}
+	if doc.Rendered == nil {
+		identified.Namespace, identified.Name = f.Namespace, f.Name
+	}
+	return identified
 }
 
 // field returns a path with the names of list items instead of their indexes.

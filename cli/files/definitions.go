@@ -1,7 +1,6 @@
 package files
 
 import (
-	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -25,7 +24,7 @@ func (w *Workspace) define(given, docs []*manifest.Document) []error {
 	first := map[string]*manifest.Document{}
 	var variants []string
 	for i, d := range slices.Concat(given, docs) {
-		if d.APIVersion != "apiextensions.k8s.io/v1" || d.Kind != "CustomResourceDefinition" {
+		if !d.IsDefinition() {
 			continue
 		}
 		refusals, variant, err := v.Define(d.JSON)
@@ -40,7 +39,7 @@ func (w *Workspace) define(given, docs []*manifest.Document) []error {
 			variants = append(variants, fmt.Sprintf("%s in %s:%d (first in %s:%d)", d.Name, d.File, d.Line, before.File, before.Line))
 		}
 		if len(refusals) > 0 {
-			w.refused[definedBy(d)] = true
+			w.refused[d.Definition().GroupKind] = true
 			if i < len(given) {
 				err = fmt.Errorf("the API server refuses %s: %s: %s", d, refusals[0].Field, refusals[0].Message)
 			}
@@ -82,20 +81,6 @@ func (w *Workspace) Unjudged() string {
 		return ""
 	}
 	return w.options.Validator.Unjudged()
-}
-
-// definedBy returns the kind that a CustomResourceDefinition would define.
-func definedBy(d *manifest.Document) schema.GroupKind {
-	var crd struct {
-		Spec struct {
-			Group string `json:"group"`
-			Names struct {
-				Kind string `json:"kind"`
-			} `json:"names"`
-		} `json:"spec"`
-	}
-	_ = json.Unmarshal(d.JSON, &crd) // an incomplete definition defines nothing
-	return schema.GroupKind{Group: crd.Spec.Group, Kind: crd.Spec.Names.Kind}
 }
 
 // Refused reports whether the kind of a document is defined only by a

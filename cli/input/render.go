@@ -2,7 +2,6 @@ package input
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"path/filepath"
 	"slices"
@@ -152,7 +151,7 @@ func definitionsIn(u units.Unit) (found []*manifest.Document) {
 	for _, file := range u.Files {
 		docs, _ := manifest.ReadTolerant(file, nil)
 		for _, d := range docs {
-			if isDefinition(d) && !d.IsTemplate() {
+			if d.IsDefinition() && !d.IsTemplate() {
 				d.Unit, d.Zone = u.Folder, u.Zone
 				found = append(found, d)
 			}
@@ -161,36 +160,18 @@ func definitionsIn(u units.Unit) (found []*manifest.Document) {
 	return found
 }
 
-func isDefinition(d *manifest.Document) bool {
-	return d.APIVersion == "apiextensions.k8s.io/v1" && d.Kind == "CustomResourceDefinition"
-}
-
 // versions are the API versions that the definitions among the sources serve, as
 // charts ask for them.
 func versions(sources []Source) (served []string) {
 	for _, s := range sources {
 		for _, d := range s.Docs {
-			if !isDefinition(d) || d.Zone != "" {
+			if !d.IsDefinition() || d.Zone != "" {
 				continue
 			}
-			var crd struct {
-				Spec struct {
-					Group string `json:"group"`
-					Names struct {
-						Kind string `json:"kind"`
-					} `json:"names"`
-					Versions []struct {
-						Name   string `json:"name"`
-						Served bool   `json:"served"`
-					} `json:"versions"`
-				} `json:"spec"`
-			}
-			_ = json.Unmarshal(d.JSON, &crd) // the check reports what is wrong with it
-			for _, v := range crd.Spec.Versions {
-				if v.Served {
-					version := crd.Spec.Group + "/" + v.Name
-					served = append(served, version, version+"/"+crd.Spec.Names.Kind)
-				}
+			defined := d.Definition()
+			for _, name := range defined.Served {
+				version := defined.Group + "/" + name
+				served = append(served, version, version+"/"+defined.Kind)
 			}
 		}
 	}

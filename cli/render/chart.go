@@ -19,7 +19,7 @@ import (
 var lookup = regexp.MustCompile(`\{\{[^}]*\blookup\b`)
 
 // renderChart renders a chart with all of its hooks and definitions.
-func renderChart(r Request) (*Result, error) {
+func renderChart(r Request, values *given) (*Result, error) {
 	c, err := chart.Open(r.Folder)
 	if err != nil {
 		return nil, err
@@ -29,6 +29,8 @@ func renderChart(r Request) (*Result, error) {
 		return result, nil
 	}
 	local := addLocal(c, r.Folder)
+	values.chart(c)
+	values.value(r.Values)
 	if missing := dropMissing(c, r.Values); len(missing) > 0 {
 		result.Notes = append(result.Notes, fmt.Sprintf("%s: rendered without dependencies that its folder does not contain: %s (run helm dependency build)", r.Folder, strings.Join(missing, ", ")))
 	}
@@ -62,6 +64,19 @@ func renderChart(r Request) (*Result, error) {
 		}
 	}
 	return result, nil
+}
+
+// chart adds the values of a chart and its dependencies.
+func (g *given) chart(c *v2.Chart) {
+	g.source.WriteString(c.Name() + "\n")
+	for _, t := range c.Templates {
+		g.source.WriteString(t.Name + "\n" + string(t.Data) + "\n")
+	}
+	g.source.Write(c.Schema)
+	for _, sub := range c.Dependencies() {
+		g.chart(sub)
+	}
+	g.value(c.Values)
 }
 
 // glued finds a document marker with text on its line, which templates that trim blank

@@ -13,7 +13,7 @@ import (
 const origin = "config.kubernetes.io/origin"
 
 // renderKustomization builds a kustomization without what it has from elsewhere.
-func renderKustomization(r Request) (*Result, error) {
+func renderKustomization(r Request, values *given) (*Result, error) {
 	folder, err := filepath.Abs(r.Folder)
 	if err != nil {
 		return nil, err
@@ -23,6 +23,7 @@ func renderKustomization(r Request) (*Result, error) {
 		folder = real
 	}
 	files := newLocal(folder)
+	files.read = func(text []byte) { values.file(string(text)) }
 	built, err := krusty.MakeKustomizer(krusty.MakeDefaultOptions()).Run(files, folder)
 	if err != nil {
 		return nil, fmt.Errorf("%s", strings.ReplaceAll(err.Error(), folder, r.Folder))

@@ -24,10 +24,11 @@ type local struct {
 	kustomization string
 	missing       map[string]bool // entries
 	helm          bool            // true if a kustomization asks for Helm
+	read          func([]byte)    // is called with each text that is read
 }
 
 func newLocal(root string) *local {
-	l := &local{FileSystem: filesys.MakeFsOnDisk(), root: root, kustomization: units.KustomizationNames[0], missing: map[string]bool{}}
+	l := &local{FileSystem: filesys.MakeFsOnDisk(), root: root, kustomization: units.KustomizationNames[0], missing: map[string]bool{}, read: func([]byte) {}}
 	for _, name := range units.KustomizationNames {
 		if l.Exists(filepath.Join(root, name)) {
 			l.kustomization = name
@@ -39,6 +40,7 @@ func newLocal(root string) *local {
 // ReadFile implements filesys.FileSystem.
 func (l *local) ReadFile(path string) ([]byte, error) {
 	text, err := l.FileSystem.ReadFile(path)
+	l.read(text)
 	if err != nil || !slices.Contains(units.KustomizationNames, filepath.Base(path)) {
 		return text, err
 	}

@@ -49,18 +49,19 @@ func Work(in io.Reader, out io.Writer) error {
 
 // rendered renders a unit. A panic of a library is about this unit.
 func rendered(r Request) (result *Result) {
+	values := &given{}
 	defer func() {
 		if reason := recover(); reason != nil {
-			result = &Result{Err: fmt.Sprintf("rendering it panics: %v", reason)}
+			result = &Result{Err: values.conceal(fmt.Sprintf("rendering it panics: %v", reason))}
 		}
 	}()
 	render := renderKustomization
 	if r.Kind == units.Chart {
 		render = renderChart
 	}
-	result, err := render(r)
+	result, err := render(r, values)
 	if err != nil {
-		return &Result{Err: err.Error()}
+		return &Result{Err: values.conceal(err.Error())}
 	}
 	size := 0
 	for _, o := range result.Objects {

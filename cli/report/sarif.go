@@ -98,8 +98,11 @@ type (
 
 const project = "https://github.com/usher-dev/usher"
 
-// sarifFingerprint names the fingerprints, and the version of how usher makes them.
-const sarifFingerprint = "usherFinding/v1"
+// sarifFingerprint is the only one of the partialFingerprints by which GitHub recognizes
+// an alert in a later version of a file
+// (https://docs.github.com/en/code-security/code-scanning/integrating-with-code-scanning/sarif-support-for-code-scanning).
+// Where it is missing, GitHub's action computes it of the lines around the finding.
+const sarifFingerprint = "primaryLocationLineHash"
 
 func writeSARIF(out io.Writer, r *Result) error {
 	run := sarifRun{Tool: sarifTool{sarifDriver{Name: "usher", InformationURI: project}}, Results: []sarifResult{}}

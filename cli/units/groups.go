@@ -13,18 +13,19 @@ type groups struct {
 	// owner has, for a file or folder that a kustomization uses, the folder of the
 	// kustomization; the first one by path.
 	owner map[string]string
+	// dependencies are the folders of charts that other charts name by their paths.
+	dependencies map[string]bool
 }
 
 func newGroups(files []string) *groups {
-	g := &groups{charts: map[string]*Unit{}, kustomed: map[string]*Unit{}, owner: map[string]string{}}
-	named := map[string]bool{} // charts that others name as dependencies
+	g := &groups{charts: map[string]*Unit{}, kustomed: map[string]*Unit{}, owner: map[string]string{}, dependencies: map[string]bool{}}
 	for _, file := range files {
 		folder := filepath.Dir(file)
 		switch {
 		case filepath.Base(file) == chartFile:
 			g.charts[folder] = &Unit{Kind: Chart, Folder: folder}
 			for _, path := range localDependencies(file) {
-				named[path] = true
+				g.dependencies[path] = true
 			}
 		case isKustomization(file):
 			k, ok := readKustomization(file)
@@ -37,11 +38,6 @@ func newGroups(files []string) *groups {
 					g.owner[path] = folder
 				}
 			}
-		}
-	}
-	for folder := range named {
-		if g.charts[folder] != nil {
-			g.owner[folder] = folder
 		}
 	}
 	return g
@@ -118,7 +114,7 @@ func (g *groups) roots() []*Unit {
 				break
 			}
 		}
-		if !inner && g.owner[folder] != folder {
+		if !inner && !g.dependencies[folder] {
 			found = append(found, u)
 		}
 	}

@@ -60,6 +60,19 @@ func TestCheck_Baseline(t *testing.T) {
 			status: cli.Failed, out: "job.yaml:16:7: invariant: spec.template.spec.restartPolicy: Required value: valid values: \"OnFailure\", \"Never\" (job-restart-policy)\n",
 			errs: []string{"1 known from known.yaml\n"},
 		},
+		"the same finding of another object is new": {
+			before: map[string]string{"job.yaml": brokenJob + "---\n" + replaced(soundJob, "report", "second")},
+			after:  map[string]string{"job.yaml": soundJob + "---\n" + replaced(brokenJob, "report", "second")},
+			status: cli.Failed, out: "job.yaml:12:7: invariant: spec.template.spec.restartPolicy: Required value: valid values: \"OnFailure\", \"Never\" (job-restart-policy)\n", errs: []string{"0 known from known.yaml\n", "1 entry of known.yaml no longer occurs"},
+		},
+		"a baseline of version 1, which has no names": {
+			before: map[string]string{"job.yaml": brokenJob},
+			after: map[string]string{
+				"job.yaml":   replaced(brokenJob, "report", "renamed"),
+				"known.yaml": "version: 1\nfindings:\n- {file: job.yaml, rule: job-restart-policy, kind: Job, field: spec.template.spec.restartPolicy, message: 'Required value: valid values: \"…\", \"…\"'}\n",
+			},
+			errs: []string{"1 known from known.yaml\n"}, not: "no longer",
+		},
 		"a third equal finding is new": {
 			before: map[string]string{"job.yaml": brokenJob + "---\n" + replaced(brokenJob, "report", "second")},
 			after:  map[string]string{"job.yaml": brokenJob + "---\n" + replaced(brokenJob, "report", "second") + "---\n" + replaced(brokenJob, "report", "third")},
@@ -160,36 +173,43 @@ spec: {containers: [{name: main, image: 'a:1', env: [{name: "", value: hunter2},
 			t.Errorf("the baseline contains a value:\n%s", got)
 		}
 		want := `# Known findings, which usher check --baseline does not report. usher check --write-baseline writes this file.
-version: 1
+version: 2
 findings:
   - file: a.yaml
     rule: container-env
     kind: Pod
+    name: b
     field: spec.containers[main].env[0].name
     message: Required value
   - file: a.yaml
     rule: container-env
     kind: Pod
+    name: b
     field: spec.containers[main].env[C].valueFrom
     message: 'Invalid value: "…": may not be specified when ` + "`value`" + ` is not empty'
   - file: a.yaml
     rule: undecodable-object
     kind: Pod
+    name: a
     field: spec.containers[main].env[B].value
-    message: 'value is "…": write a string (quote it)'
+    message: 'value is a number: write a string (quote it)'
   - file: a.yaml
     rule: undecodable-object
     kind: Secret
+    name: a
     field: data.password
     message: 'password is a string, which does not decode: illegal base64 data at input byte 7'
   - file: a.yaml
     rule: undecodable-object
     kind: Secret
+    name: a
     field: stringData.p
     message: 'p is a list: write a string (quote it)'
   - file: b.yaml
     rule: job-restart-policy
     kind: Job
+    namespace: team
+    name: report
     field: spec.template.spec.restartPolicy
     message: 'Required value: valid values: "…", "…"'
     count: 2
@@ -210,7 +230,7 @@ func TestCheck_Baseline_ThatCannotBeUsed(t *testing.T) {
 		"another document": {soundJob, []string{"--baseline", "known.yaml"}, "known.yaml is not a baseline of usher: "},
 		"no YAML":          {"a: [", []string{"--baseline", "known.yaml"}, "write it again with --write-baseline known.yaml"},
 		"empty":            {"", []string{"--baseline", "known.yaml"}, "it is empty"},
-		"another version":  {"version: 2\nfindings: []\n", []string{"--baseline", "known.yaml"}, "its version is 2, and this usher reads version 1"},
+		"another version":  {"version: 3\nfindings: []\n", []string{"--baseline", "known.yaml"}, "its version is 3, and this usher reads versions up to 2"},
 		"no rule":          {"version: 1\nfindings: [{file: a.yaml, kind: Job, message: is wrong}]\n", []string{"--baseline", "known.yaml"}, "findings[0] lacks a file or a rule"},
 		"both":             {"", []string{"--baseline", "known.yaml", "--write-baseline", "known.yaml"}, "exclude each other"},
 		"broken input":     {"version: 1\nfindings: []\n", []string{"--write-baseline", "known.yaml", "broken.yaml"}, "known.yaml is not written, because the input cannot be read completely"},
@@ -250,7 +270,7 @@ func TestCheck_SARIF_FingerprintsStayWhenLinesMove(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, r := range log.Runs[0].Results {
-			all = append(all, r.PartialFingerprints["usherFinding/v1"])
+			all = append(all, r.PartialFingerprints["primaryLocationLineHash"])
 		}
 		return all
 	}

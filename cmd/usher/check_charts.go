@@ -4,14 +4,13 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
-	"helm.sh/helm/v4/pkg/chart/v2/loader"
-	"helm.sh/helm/v4/pkg/strvals"
 	kubeversion "k8s.io/apimachinery/pkg/util/version"
-	"sigs.k8s.io/yaml"
 
 	"github.com/usher-dev/usher/cli/apiserver"
+	"github.com/usher-dev/usher/cli/chart"
 	"github.com/usher-dev/usher/cli/input"
 	"github.com/usher-dev/usher/config"
 )
@@ -19,24 +18,24 @@ import (
 // chartValues reads the values of the charts that a configuration in a folder names.
 func chartValues(c *config.Configuration, folder string) (input.Charts, error) {
 	charts := input.Charts{}
-	for i, chart := range c.Charts {
+	for i, configured := range c.Charts {
 		at := fmt.Sprintf("charts[%d]", i)
-		if chart.Path == "" {
+		if configured.Path == "" {
 			return nil, fmt.Errorf("%s has no path: write the folder of a chart", at)
 		}
-		path, err := filepath.Abs(filepath.Join(folder, chart.Path))
+		path, err := filepath.Abs(filepath.Join(folder, configured.Path))
 		if err != nil {
 			return nil, fmt.Errorf("%s.path: %w", at, err)
 		}
 		var files []string
-		for _, file := range chart.Values {
+		for _, file := range configured.Values {
 			files = append(files, filepath.Join(folder, file))
 		}
-		values, err := mergedValues(files, chart.Set)
+		values, err := mergedValues(files, configured.Set)
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", at, err)
 		}
-		values.Name = strings.Join(append(append([]string(nil), chart.Values...), chart.Set...), ", ")
+		values.Name = named(configured.Values, configured.Set)
 		charts[path] = append(charts[path], *values)
 	}
 	return charts, nil
@@ -50,18 +49,25 @@ func mergedValues(files, set []string) (*input.Values, error) {
 		if err != nil {
 			return nil, fmt.Errorf("reading the values: %w", err)
 		}
-		var values map[string]any
-		if err := yaml.Unmarshal(text, &values); err != nil {
-			return nil, fmt.Errorf("%s does not contain values: %w", file, err)
+		if merged, err = chart.MergeFile(merged, file, text); err != nil {
+			return nil, err
 		}
-		merged = loader.MergeMaps(merged, values)
 	}
 	for _, one := range set {
-		if err := strvals.ParseInto(one, merged); err != nil {
-			return nil, fmt.Errorf("the value %q cannot be read: %w; write it as in replicas=3", one, err)
+		if err := chart.Set(merged, one); err != nil {
+			return nil, fmt.Errorf("the value %q cannot be read: %w; write it as in replicas=3", chart.Shown(one), err)
 		}
 	}
-	return &input.Values{Name: strings.Join(append(append([]string(nil), files...), set...), ", "), Values: merged}, nil
+	return &input.Values{Name: named(files, set), Values: merged}, nil
+}
+
+// named lists where values come from.
+func named(files, set []string) string {
+	names := slices.Clone(files)
+	for _, one := range set {
+		names = append(names, chart.Shown(one))
+	}
+	return strings.Join(names, ", ")
 }
 
 // kubernetesVersion is the version of a server in the form that charts compare.

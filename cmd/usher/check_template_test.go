@@ -49,6 +49,26 @@ func TestTemplatesAreJudgedAsWhenTheyAreApplied(t *testing.T) {
 			want:   []string{`t.yaml:9:3 template-invalid data.options.native: native is "perhaps"; write one of auto, always, never, preferred`},
 			status: cli.Failed,
 		},
+		"every mistake of both blocks is found at its line": {
+			text: plainTemplate + "      imagee: x\n      ports: [{containerPort: many}]\n    - name: C\n  options: |\n    heal: true\n    native: perhaps\n    optOt: deny\n",
+			want: []string{
+				"t.yaml:9:7 template-invalid data.config.containers[0].imagee: imagee is not a field of this object; did you mean image?",
+				"t.yaml:10:16 template-invalid data.config.containers[0].ports[0].containerPort: containerPort is a string; must be a number",
+				"t.yaml:11:7 template-invalid data.config.containers[1].image: image is missing",
+				`t.yaml:11:7 template-invalid data.config.containers[1].name: name is "C"; must be lower case letters, digits and '-', at most 63`,
+				`t.yaml:14:5 template-invalid data.options.native: native is "perhaps"; write one of auto, always, never, preferred`,
+				"t.yaml:15:5 template-invalid data.options.optOt: optOt is not a field of this object; did you mean optOut?",
+			},
+			status: cli.Failed,
+		},
+		"a key that is not a string, and the other one": {
+			text: "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: logs-initializer}\ndata:\n  options: {native: auto}\n  config: |\n    containers: [{name: a}]\n",
+			want: []string{
+				`t.yaml:5:3 template-invalid data.options: options is not a string: write it as a block of text, after options: |`,
+				`t.yaml:7:18 template-invalid data.config.containers[0].image: image is missing`,
+			},
+			status: cli.Failed,
+		},
 		"a label without the key config is a template without one": {
 			text:   "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a, labels: {usher.dev/template: logs}}\n",
 			want:   []string{`t.yaml:1:1 template-invalid data.config: config is missing; write the containers and volumes to add under the key config`},

@@ -148,7 +148,7 @@ func TestCheck_Units(t *testing.T) {
 			files: map[string]string{"web.yaml": strings.NewReplacer("replicas: 1", "replica: 1", "name: app,", "name: app, port: 1, env: [{name: A, value: 1}],").Replace(workload("web", "x"))}, status: cli.Failed,
 			out: "web.yaml:5:3: invariant: unknown field \"spec.replica\": did you mean replicas? (unknown-field)\n" +
 				"web.yaml:11:21: invariant: unknown field \"spec.template.spec.containers[0].port\": did you mean ports? (unknown-field)\n" +
-				"web.yaml:11:46: invariant: value is 1: write a string (quote it) (undecodable-object)\n",
+				"web.yaml:11:46: invariant: value is a number: write a string (quote it) (undecodable-object)\n",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

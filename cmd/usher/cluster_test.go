@@ -158,16 +158,16 @@ func templateManifest(image string) string {
 	return fmt.Sprintf("{apiVersion: v1, kind: ConfigMap, metadata: {name: side-initializer}, data: {config: 'containers: [{name: side, image: %q}]'}}", image)
 }
 
-func deploymentManifest(name, own string) string {
-	return strings.NewReplacer("NAME", name, "OWN", own).Replace(`
+func deploymentManifest(name string) string {
+	return strings.ReplaceAll(`
 apiVersion: apps/v1
 kind: Deployment
-metadata: {name: NAME, annotations: {OWN}}
+metadata: {name: NAME}
 spec:
   replicas: 2
   selector: {matchLabels: {app: NAME}}
   template:
     metadata: {labels: {app: NAME}, annotations: {inject.usher.dev/side: "true"}}
     spec: {containers: [{name: app, image: 'app:1'}]}
-`)
+`, "NAME", name)
 }

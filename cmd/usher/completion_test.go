@@ -23,7 +23,7 @@ func TestCompletion(t *testing.T) {
 	c := startedCluster(t)
 	ns := c.namespace(t)
 	c.apply(t, "usher-system", templateManifest("side:1"))
-	c.apply(t, ns, deploymentManifest("shop", ""))
+	c.apply(t, ns, deploymentManifest("shop"))
 	live := []string{"--kubeconfig", c.kubeconfig, "-n", ns}
 	silent, _ := silentCluster(t)
 	for name, tc := range map[string]struct {

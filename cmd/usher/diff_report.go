@@ -8,6 +8,7 @@ import (
 
 	"github.com/usher-dev/usher/cli/files"
 	"github.com/usher-dev/usher/cli/manifest"
+	"github.com/usher-dev/usher/finding/confidential"
 	"github.com/usher-dev/usher/policies/ruledocs"
 	"github.com/usher-dev/usher/policies/transition"
 	"github.com/usher-dev/usher/verdict"
@@ -110,7 +111,9 @@ func (r *diffReport) compared(old, new *manifest.Document, v *verdict.Verdict, e
 		if c.To == nil && c.From != nil && old != nil {
 			in = old
 		}
-		line, column := in.Position(strings.TrimPrefix(c.Path, "."))
+		path := strings.TrimPrefix(c.Path, ".")
+		line, column := in.Position(path)
+		c.From, c.To = confidential.Conceal(in.Kind, path, c.From), confidential.Conceal(in.Kind, path, c.To)
 		return diffChange{c, in.File, line, column}
 	}
 	if err == nil && old != nil && old.APIVersion != new.APIVersion {

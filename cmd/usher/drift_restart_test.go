@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 )
 
 // TestRestartOneAfterTheOther restarts two workloads: the second must not
@@ -16,7 +17,7 @@ func TestRestartOneAfterTheOther(t *testing.T) {
 	c.kubelet(t, ns)
 	names := []string{"first", "second"}
 	for _, name := range names {
-		c.apply(t, ns, deploymentManifest(name, ""))
+		c.apply(t, ns, deploymentManifest(name))
 	}
 	c.until(t, "the Deployments are available", func() bool {
 		for _, name := range names {
@@ -39,6 +40,31 @@ func TestRestartOneAfterTheOther(t *testing.T) {
 			t.Fatalf("%q is missing, or not in its turn:\n%s", step, stderr)
 		}
 		at += next + len(step)
+	}
+}
+
+// TestDrift_RestartThatIsStuck_NamesTheQuota lets a quota refuse the new pods.
+func TestDrift_RestartThatIsStuck_NamesTheQuota(t *testing.T) {
+	c := startedCluster(t)
+	ns := c.namespace(t)
+	c.apply(t, "usher-system", templateManifest("side:old"))
+	c.kubelet(t, ns)
+	c.apply(t, ns, deploymentManifest("shop"))
+	c.until(t, "the Deployment is available", func() bool {
+		d, err := c.AppsV1().Deployments(ns).Get(t.Context(), "shop", metav1.GetOptions{})
+		return err == nil && d.Status.AvailableReplicas == 2
+	})
+	c.apply(t, "usher-system", templateManifest("side:new"))
+	c.apply(t, ns, "{apiVersion: v1, kind: ResourceQuota, metadata: {name: small}, spec: {hard: {pods: 2}}}")
+	quota := []byte(`{"status": {"hard": {"pods": "2"}, "used": {"pods": "2"}}}`) // no controller counts here
+	if _, err := c.CoreV1().ResourceQuotas(ns).Patch(t.Context(), "small", types.MergePatchType, quota, metav1.PatchOptions{}, "status"); err != nil {
+		t.Fatal(err)
+	}
+	status, _, stderr := c.usher(t, "drift", "-n", ns, "--restart", "--timeout", "10s")
+	for _, want := range []string{ns + "/deployment/shop waits: its ReplicaSet cannot create pods: FailedCreate: ", "small", "; to go back, run kubectl rollout undo deployment/shop -n " + ns + "\n"} {
+		if status != 1 || !strings.Contains(stderr, want) {
+			t.Errorf("status %d, stderr lacks %q:\n%s", status, want, stderr)
+		}
 	}
 }
 

@@ -20,7 +20,7 @@ func TestDrift(t *testing.T) {
 	ns := c.namespace(t)
 	c.apply(t, "usher-system", templateManifest("side:1"))
 	c.kubelet(t, ns)
-	c.apply(t, ns, deploymentManifest("shop", ""))
+	c.apply(t, ns, deploymentManifest("shop"))
 	c.apply(t, ns, "{apiVersion: v1, kind: Pod, metadata: {name: bare}, spec: {containers: [{name: app, image: app}]}}")
 	c.apply(t, ns, `{apiVersion: v1, kind: Pod, metadata: {name: host, annotations: {inject.usher.dev/side: "true"}}, spec: {hostNetwork: true, containers: [{name: app, image: app}]}}`)
 	c.apply(t, ns, "{apiVersion: policy/v1, kind: PodDisruptionBudget, metadata: {name: shop}, spec: {minAvailable: 2, selector: {matchLabels: {app: shop}}}}")

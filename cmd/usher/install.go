@@ -10,15 +10,11 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
-	"helm.sh/helm/v4/pkg/chart/v2/loader"
-	"helm.sh/helm/v4/pkg/strvals"
 	"sigs.k8s.io/yaml"
 
 	"github.com/usher-dev/usher/cli/chart"
 	"github.com/usher-dev/usher/cmd/internal/cli"
 	"github.com/usher-dev/usher/deploy"
-	"github.com/usher-dev/usher/yaml/strict"
-	"github.com/usher-dev/usher/yaml/syntax"
 )
 
 func newInstall(s streams) *cobra.Command {
@@ -103,26 +99,24 @@ func (i *install) merged() (map[string]any, error) {
 		if err != nil {
 			return nil, err
 		}
-		var more map[string]any
-		if err := yaml.Unmarshal(text, &more); err != nil {
-			return nil, unreadableValues(path, text, err)
+		if values, err = chart.MergeFile(values, path, text); err != nil {
+			return nil, err
 		}
-		values = loader.MergeMaps(values, more)
 	}
 	if i.image != "" {
 		image, err := imageValues(i.image)
 		if err != nil {
 			return nil, fmt.Errorf("--image is %q: %w; write a name such as registry.example.com/usher:v1", i.image, err)
 		}
-		values = loader.MergeMaps(values, map[string]any{"image": image})
+		values = chart.Merge(values, map[string]any{"image": image})
 	}
 	for _, set := range i.set {
-		if err := strvals.ParseInto(set, values); err != nil {
-			return nil, fmt.Errorf("--set is %q: %w; write a value such as replicas=3", set, err)
+		if err := chart.Set(values, set); err != nil {
+			return nil, fmt.Errorf("--set is %q: %w; write a value such as replicas=3", chart.Shown(set), err)
 		}
 	}
 	if i.skipCRDs {
-		values = loader.MergeMaps(values, map[string]any{"crds": map[string]any{"install": false}})
+		values = chart.Merge(values, map[string]any{"crds": map[string]any{"install": false}})
 	}
 	if image, _ := values["image"].(map[string]any); image["repository"] != nil {
 		return values, nil
@@ -131,21 +125,7 @@ func (i *install) merged() (map[string]any, error) {
 	if err != nil {
 		return nil, err
 	}
-	return loader.MergeMaps(published, values), nil
-}
-
-// unreadableValues says why a file has no values.
-func unreadableValues(path string, text []byte, err error) error {
-	var values map[string]any
-	var wrong *strict.WrongType
-	switch line, meaning := syntax.Explain(err); {
-	case errors.As(strict.Unmarshal(text, &values), &wrong):
-		return fmt.Errorf("%s: %w", path, wrong)
-	case line > 0:
-		return fmt.Errorf("%s:%d: YAML: %s", path, line, meaning)
-	default:
-		return fmt.Errorf("%s: %s", path, meaning)
-	}
+	return chart.Merge(published, values), nil
 }
 
 func (i *install) read(path string) ([]byte, error) {

@@ -54,6 +54,7 @@ type target struct {
 	labels map[string]string
 	pods   int
 	record map[string]string // annotations to set
+	since  time.Time         // when it was restarted
 }
 
 // targets returns the workloads to restart, without duplicates, in the order of
@@ -171,12 +172,29 @@ func (r *Restart) pause(ctx context.Context) error {
 
 // until polls within the workload's timeout.
 func (r *Restart) until(ctx context.Context, what string, done func(context.Context) (bool, error)) error {
-	err := wait.PollUntilContextTimeout(ctx, r.Poll, r.Timeout, true, done)
-	if err != nil {
-		return fmt.Errorf("waiting until %s: %w", what, err)
+	limit, cancel := context.WithTimeout(ctx, r.Timeout)
+	defer cancel()
+	// The limit ends the wait between two polls: one that it interrupts would fail
+	// with the error of a request.
+	err := wait.PollUntilContextCancel(limit, r.Poll, true, func(context.Context) (bool, error) {
+		ctx, cancel := context.WithTimeout(ctx, pollTimeout)
+		defer cancel()
+		return done(ctx)
+	})
+	switch {
+	case err == nil:
+		return nil
+	case ctx.Err() == nil && errors.Is(err, limit.Err()):
+		err = fmt.Errorf("%w after %s", errTimedOut, r.Timeout)
 	}
-	return nil
+	return fmt.Errorf("waiting until %s: %w", what, err)
 }
+
+// errTimedOut is the end of a wait for a workload.
+var errTimedOut = errors.New("timed out")
+
+// pollTimeout limits the requests of one poll.
+const pollTimeout = 30 * time.Second
 
 func (r *Restart) say(format string, args ...any) {
 	r.progress.Lock()

@@ -18,6 +18,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/wait"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/yaml"
 
 	"github.com/usher-dev/usher/facts/drift"
 )
@@ -232,6 +233,58 @@ func TestRestart_WaitsForTheBudget(t *testing.T) {
 		t.Fatal(err)
 	}
 	if err := <-ended; err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestRestart_Stuck_NamesWhatIsInTheWay restarts a Deployment whose new pods, or
+// controller, say why they do not become available.
+func TestRestart_Stuck_NamesWhatIsInTheWay(t *testing.T) {
+	i := newInstallation(t, "")
+	const pull = `[{name: app, image: "app:2", imageID: "", state: {waiting: {reason: ImagePullBackOff, message: "Back-off pulling image"}}}]`
+	const overdue = "[{type: Progressing, status: 'False', reason: ProgressDeadlineExceeded}]"
+	for name, tt := range map[string]struct{ restartedAt, containers, conditions, waits, err string }{
+		"a new pod":               {"2026-01-02T03:04:05Z", pull, "[]", "NS/deployment/shop waits: POD\n", "waiting until its pods are new and available: timed out after 2s: POD; UNDO"},
+		"a pod of before":         {"2025-01-02T03:04:05Z", pull, "[]", "", "waiting until its pods are new and available: timed out after 2s; UNDO"},
+		"an overdue Deployment":   {"2026-01-02T03:04:05Z", pull, overdue, "", "waiting until its pods are new and available: the Deployment has exceeded its progress deadline: POD; UNDO"},
+		"a ReplicaSet that fails": {"2025-01-02T03:04:05Z", "[]", "[{type: ReplicaFailure, status: 'True', reason: FailedCreate, message: exceeded quota}]", "NS/deployment/shop waits: its ReplicaSet cannot create pods: FailedCreate: exceeded quota\n", "timed out after 2s: its ReplicaSet cannot create pods: FailedCreate: exceeded quota; UNDO"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			ns := i.namespace(t, nil)
+			findings := i.outdated(t, ns, "shop")
+			pod := i.apply(t, ns, `{apiVersion: v1, kind: Pod, metadata: {name: shop-b, labels: {of: shop}, annotations: {kubectl.kubernetes.io/restartedAt: "`+tt.restartedAt+`"}}, spec: {containers: [{name: app, image: "app:2"}]}}`)[0]
+			i.setStatus(t, pod, "{phase: Pending, containerStatuses: "+tt.containers+"}")
+			var d unstructured.Unstructured
+			d.SetAPIVersion("apps/v1")
+			d.SetKind("Deployment")
+			if err := i.Get(t.Context(), types.NamespacedName{Namespace: ns, Name: "shop"}, &d); err != nil {
+				t.Fatal(err)
+			}
+			i.setStatus(t, &d, "{observedGeneration: 99, conditions: "+tt.conditions+"}")
+			r, said := i.restart(t)
+			r.Timeout = 2 * time.Second
+			err := r.Run(t.Context(), findings)
+			words := strings.NewReplacer("NS", ns, "POD", `pod shop-b: container app: ImagePullBackOff of the image "app:2": Back-off pulling image`,
+				"UNDO", "to go back, run kubectl rollout undo deployment/shop -n "+ns)
+			if err == nil || !strings.HasSuffix(err.Error(), words.Replace(tt.err)) {
+				t.Errorf("the error is\n%v\nwant\n%s", err, words.Replace(tt.err))
+			}
+			if waits := words.Replace(tt.waits); strings.Count(said.String(), " waits: ") != strings.Count(waits, " waits: ") || !strings.Contains(said.String(), waits) {
+				t.Errorf("it says\n%s\nwant\n%s", said, waits)
+			}
+		})
+	}
+}
+
+// setStatus sets the status of an object in place of its controller.
+func (i *installation) setStatus(t *testing.T, object *unstructured.Unstructured, text string) {
+	t.Helper()
+	status := map[string]any{}
+	if err := yaml.Unmarshal([]byte(text), &status); err != nil {
+		t.Fatal(err)
+	}
+	object.Object["status"] = status
+	if err := i.Status().Update(t.Context(), object); err != nil {
 		t.Fatal(err)
 	}
 }

@@ -3,10 +3,13 @@ package drift
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
@@ -55,7 +58,8 @@ func (r *Restart) annotate(ctx context.Context, t *target, options ...client.Pat
 	notes := func(annotations map[string]string) map[string]any {
 		return map[string]any{"annotations": annotations}
 	}
-	change := map[string]any{"spec": map[string]any{"template": map[string]any{"metadata": notes(map[string]string{restartedAt: r.Now().Format(time.RFC3339)})}}}
+	t.since = r.Now()
+	change := map[string]any{"spec": map[string]any{"template": map[string]any{"metadata": notes(map[string]string{restartedAt: t.since.Format(time.RFC3339)})}}}
 	if len(t.record) > 0 {
 		change["metadata"] = notes(t.record)
 	}
@@ -77,15 +81,97 @@ func (t *target) object() client.Object {
 	return object
 }
 
-// rolledOut waits until every pod of the workload is new and available.
+// rolledOut waits until every pod of the workload is new and available. It says
+// what is in the way, and how to go back.
 func (r *Restart) rolledOut(ctx context.Context, t *target) error {
 	object := t.object()
-	return r.until(ctx, "its pods are new and available", func(ctx context.Context) (bool, error) {
+	var told []string
+	polls := 0
+	err := r.until(ctx, "its pods are new and available", func(ctx context.Context) (bool, error) {
 		if err := r.Cluster.Get(ctx, client.ObjectKeyFromObject(object), object); err != nil {
 			return false, err
 		}
-		return done(object), kinds.Blocked(object)
+		switch {
+		case done(object):
+			return true, nil
+		case kinds.Blocked(object) != nil:
+			return false, kinds.Blocked(object)
+		case overdue(object):
+			return false, errOverdue
+		}
+		if polls++; polls%pollsForPods == 0 && len(told) < maxTold {
+			if o := r.obstacle(ctx, t, object); o.stays && !slices.Contains(told, o.text) {
+				told = append(told, o.text)
+				r.say("%s/%s waits: %s", t.owner.Namespace, t.owner, o.text)
+			}
+		}
+		return false, nil
 	})
+	if !errors.Is(err, errTimedOut) && !errors.Is(err, errOverdue) {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(ctx, pollTimeout)
+	defer cancel()
+	text := ""
+	if o := r.obstacle(ctx, t, object); o.text != "" {
+		text = ": " + o.text
+	}
+	return fmt.Errorf("%w%s; to go back, run kubectl rollout undo %s -n %s", err, text, t.owner, t.owner.Namespace)
+}
+
+// errOverdue is the end of a rollout that its controller has given up.
+var errOverdue = errors.New("the Deployment has exceeded its progress deadline")
+
+const (
+	// pollsForPods is after how many polls the pods are read.
+	pollsForPods = 5
+	// maxTold limits what is said about one rollout.
+	maxTold = 5
+)
+
+// obstacle reads the new pods of a workload. What cannot be read is not an obstacle.
+func (r *Restart) obstacle(ctx context.Context, t *target, object client.Object) obstacle {
+	var list corev1.PodList
+	selector, err := metav1.LabelSelectorAsSelector(selectorOf(object))
+	if err == nil {
+		_ = r.Cluster.List(ctx, &list, client.InNamespace(object.GetNamespace()), client.MatchingLabelsSelector{Selector: selector})
+	}
+	since := t.since.Format(time.RFC3339)
+	pods := slices.DeleteFunc(list.Items, func(p corev1.Pod) bool { return p.Annotations[restartedAt] != since })
+	var failed *corev1.Event
+	if _, reported := object.(*appsv1.Deployment); !reported && len(pods) == 0 {
+		failed = r.failedCreate(ctx, t, object)
+	}
+	return obstacleOf(object, failed, pods)
+}
+
+// failedCreate returns the last event by which the controller of a workload says that
+// it cannot create a pod, or nil. Only a Deployment has a condition for it.
+func (r *Restart) failedCreate(ctx context.Context, t *target, object client.Object) (last *corev1.Event) {
+	var list corev1.EventList
+	_ = r.Cluster.List(ctx, &list, client.InNamespace(object.GetNamespace()), client.MatchingFields{"involvedObject.uid": string(object.GetUID()), "reason": "FailedCreate"})
+	for i := range list.Items {
+		e := &list.Items[i]
+		if e.LastTimestamp.Time.Before(t.since.Truncate(time.Second)) {
+			continue
+		}
+		if last == nil || last.LastTimestamp.Before(&e.LastTimestamp) {
+			last = e
+		}
+	}
+	return last
+}
+
+func selectorOf(object client.Object) *metav1.LabelSelector {
+	switch o := object.(type) {
+	case *appsv1.Deployment:
+		return o.Spec.Selector
+	case *appsv1.StatefulSet:
+		return o.Spec.Selector
+	case *appsv1.DaemonSet:
+		return o.Spec.Selector
+	}
+	return nil // selects nothing
 }
 
 // done reports whether a rollout is complete.

@@ -39,18 +39,27 @@ func DecodeProblem(err error) (field, detail string) {
 	return field, "is of the wrong type"
 }
 
-// meant asks whether a similar field was meant.
-func meant(unknown *json.SemanticError) string {
-	if unknown.GoType == nil || unknown.GoType.Kind() != reflect.Struct {
-		return ""
+// Unknown returns the name of the unknown field that a decoder refuses, and the names
+// of the fields of its object.
+func Unknown(err error) (name string, names []string, ok bool) {
+	var unknown *json.SemanticError
+	if !errors.As(err, &unknown) || !errors.Is(err, json.ErrUnknownName) {
+		return "", nil, false
 	}
-	var names []string
-	for _, f := range reflect.VisibleFields(unknown.GoType) {
-		if name, _, _ := strings.Cut(f.Tag.Get("json"), ","); name != "" && name != "-" {
-			names = append(names, name)
+	if unknown.GoType != nil && unknown.GoType.Kind() == reflect.Struct {
+		for _, f := range reflect.VisibleFields(unknown.GoType) {
+			if name, _, _ := strings.Cut(f.Tag.Get("json"), ","); name != "" && name != "-" {
+				names = append(names, name)
+			}
 		}
 	}
-	return suggest.Question("; ", unknown.JSONPointer.LastToken(), names)
+	return unknown.JSONPointer.LastToken(), names, true
+}
+
+// meant asks whether a similar field was meant.
+func meant(unknown error) string {
+	name, names, _ := Unknown(unknown)
+	return suggest.Question("; ", name, names)
 }
 
 func kindName(k jsontext.Kind) string {

@@ -252,6 +252,7 @@ func inTag(p *Parameter, parts []segment, i int) string {
 // compile finds the placeholders of a template's canonical text. It returns nil if
 // there are problems.
 func compile(canonical jsontext.Value, options *Options, bad *InvalidError) *node {
+	before := len(bad.Problems)
 	c := &compiler{parameters: options.Parameters, bad: bad, used: make([]bool, len(options.Parameters))}
 	body, _ := c.compile(canonical, nil)
 	for i, used := range c.used {
@@ -263,7 +264,7 @@ func compile(canonical jsontext.Value, options *Options, bad *InvalidError) *nod
 			bad.add(field+".default", 0, "is %s, which cannot be part of an image's tag", finding.Quote(string(*p.Default)))
 		}
 	}
-	if len(bad.Problems) > 0 {
+	if len(bad.Problems) > before || bad.more {
 		return nil
 	}
 	return body

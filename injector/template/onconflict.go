@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -67,7 +68,8 @@ const onConflictField = "data.options.onConflict"
 // parse reads the policies.
 func (o *OnConflict) parse(bad *InvalidError) {
 	for _, list := range o.lists() {
-		for key, policy := range list.policies {
+		for _, key := range slices.Sorted(maps.Keys(list.policies)) {
+			policy := list.policies[key]
 			policy.parse(bad, onConflictField+"."+list.name+"["+key+"]", list.name == "env")
 			list.policies[key] = policy
 		}

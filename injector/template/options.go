@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 
+	"sigs.k8s.io/yaml"
+
 	"github.com/usher-dev/usher/yaml/strict"
 )
 
@@ -123,9 +125,12 @@ func parseOptions(text string, bad *InvalidError) Options {
 	if strings.TrimSpace(text) != "" {
 		if err := strict.Unmarshal([]byte(text), &options); err != nil {
 			bad.addStrict(optionsField, err)
-			return options
+			options = Options{}
+			_ = yaml.Unmarshal([]byte(text), &options) // decodes what it can
 		}
 	}
+	bad.meaning = true
+	defer func() { bad.meaning = false }()
 	if options.Native == "" {
 		options.Native = NativeAuto
 	}
@@ -150,7 +155,7 @@ func parseOptions(text string, bad *InvalidError) Options {
 	}
 	one(bad, "data.options.optOut", options.OptOut, "allow", "deny")
 	options.Tolerate.parse(bad)
-	if !options.Tolerate.IsZero() && !options.Mandatory {
+	if !options.Tolerate.IsZero() && !options.Mandatory && bad.known("data.options.mandatory") {
 		bad.add(tolerateField, 0, "is only for mandatory templates, since other templates allow any change; write mandatory: true, or remove it")
 	}
 	if options.Match != nil {

@@ -67,7 +67,7 @@ func TestParameters_AreCheckedWhenTheTemplateIsApplied(t *testing.T) {
 		"an image without registries":        {one("type: image"), text, "registries: is for the type image, and the type image needs it"},
 		"an enum without values":             {one("type: enum"), text, "values: is for the type enum, and the type enum needs it"},
 		"an enum":                            {one("type: enum, values: [1, b], default: 1"), text, ""},
-		"an unknown key":                     {one("types: int"), text, `unknown field`},
+		"an unknown key":                     {one("types: int"), text, "parameters[0].types: is not a field of this object; did you mean type?"},
 		"two sources in one":                 {one("type: bool, from: [{annotation: x/p, label: p}]"), text, "data.options.parameters[0].from[0]: has 2 keys; write exactly one of"},
 		"one of usher's keys":                {one("type: bool, from: [{annotation: inject.usher.dev/a.p}]"), text, "from[0].annotation: is one of usher's own keys"},
 		"an unknown fact":                    {one("from: [{fact: nodeName}], maxLength: 9, default: x"), text, `from[0].fact: is "nodeName"; write one of containerPorts`},

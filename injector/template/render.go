@@ -35,7 +35,7 @@ func (e *LabelError) Error() string {
 func (t *Template) WithValues(values []string) (*Template, error) {
 	text, _ := t.body.append(nil, t.Options.Parameters, values)
 	bad := &InvalidError{Name: t.Name}
-	frag := decodeFragment(text, bad)
+	frag, _ := decodeFragment(text, bad)
 	if len(bad.Problems) > 0 {
 		return nil, bad
 	}

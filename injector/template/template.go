@@ -136,73 +136,81 @@ func ValidateName(name string) string {
 }
 
 // Parse parses a template from the data of its ConfigMap. An error is
-// always an *InvalidError.
+// always an *InvalidError, with the problems of both keys.
 func Parse(name string, data map[string]string) (*Template, error) {
 	bad := &InvalidError{Name: name}
 	name, revision, isRevision := strings.Cut(name, "/")
 	if wrong := ValidateName(name); wrong != "" {
 		bad.add("metadata.name", 0, "the template's name %q %s", name, wrong)
-		return nil, bad
 	}
 	if wrong := ValidateRevision(revision); isRevision && wrong != "" {
 		bad.add("metadata.labels["+wellknown.LabelRevision+"]", 0, "is %q, which %s", revision, wrong)
-		return nil, bad
 	}
 	options := parseOptions(data[OptionsKey], bad)
 	config, ok := data[ConfigKey]
 	if !ok {
 		bad.add("data.config", 0, "is missing; write the containers and volumes to add under the key config")
-		return nil, bad
+		return nil, bad.end(data)
 	}
 	t := newVersion(name, revision, canonicalJSON(config, bad), options, bad)
-	if len(bad.Problems) > 0 {
-		bad.locate(config)
-		return nil, bad
+	if err := bad.end(data); err != nil {
+		return nil, err
 	}
 	return t, nil
 }
 
 // newVersion checks a template, with each of the sample values if it declares
-// parameters.
+// parameters. It goes on after a problem, to find those of other fields.
 func newVersion(name, revision string, canonical []byte, options Options, bad *InvalidError) *Template {
 	if canonical == nil {
 		return nil
 	}
-	texts := [][]byte{canonical}
-	var body *node
-	if len(options.Parameters) > 0 {
-		if len(bad.Problems) > 0 {
-			return nil
-		}
-		if body = compile(canonical, &options, bad); body == nil {
-			return nil
-		}
-		texts = texts[:0]
-		for _, values := range options.samples() {
-			text, _ := body.append(nil, options.Parameters, values)
-			texts = append(texts, text)
-		}
-	}
+	texts, body := variants(canonical, &options, bad)
 	var first *Template
-	for _, text := range texts {
-		frag := decodeFragment(text, bad)
-		if len(bad.Problems) > 0 {
-			return nil
+	for i, text := range texts {
+		bad.repeats = i > 0
+		frag, text := decodeFragment(text, bad)
+		if frag == nil {
+			break
 		}
 		t := newTemplate(name, text, frag, options)
 		t.Revision = revision
+		bad.meaning = true
 		frag.check(bad)
-		if t.check(bad); len(bad.Problems) > 0 {
-			return nil
-		}
+		t.check(bad)
+		bad.meaning = false
 		if first == nil {
 			first = t
 		}
+	}
+	if len(bad.Problems) > 0 {
+		return nil
 	}
 	first.body = body
 	first.Content, first.OptionsDigest = hash(canonical), options.digest()
 	first.Version = VersionOf(first.Content, first.OptionsDigest)
 	return first
+}
+
+// variants returns the text of a template with each of the sample values of its
+// parameters, and its placeholders. If these are not known, it returns the text
+// without them.
+func variants(canonical []byte, options *Options, bad *InvalidError) (texts [][]byte, body *node) {
+	known := bad.known(parametersField)
+	switch {
+	case known && len(options.Parameters) == 0:
+		return [][]byte{canonical}, nil
+	case known:
+		body = compile(canonical, options, bad)
+	}
+	if body == nil {
+		return [][]byte{withoutPlaceholders(canonical, bad)}, nil
+	}
+	for _, values := range options.samples() {
+		text, _ := body.append(nil, options.Parameters, values)
+		texts = append(texts, text)
+	}
+	return texts, body
 }
 
 // Metadata returns the labels and annotations that the template adds.

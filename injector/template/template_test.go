@@ -27,13 +27,13 @@ func TestParseTemplate(t *testing.T) {
 			data: conf("volumes: [{name: v}]"), want: []string{"data.config: has no container; write at least one under containers or initContainers, or write appContainers for what the pod's own containers get"},
 		},
 		"a key is written twice": {
-			data: conf("containers:\n- name: a\n  name: b\n"), want: []string{`data.config (line 3): key "name" already set in map`},
+			data: conf("containers:\n- name: a\n  name: b\n  image: i\n"), want: []string{`data.config (line 3): key "name" already set in map`},
 		},
 		"a field is unknown": {
 			data: conf("containers:\n- name: a\n  imagee: b\n"), want: []string{"data.config.containers[0].imagee (line 3): is not a field of this object; did you mean image?"},
 		},
 		"a field differs in case": {
-			data: conf("containers:\n- Name: a\n"), want: []string{"data.config.containers[0].Name (line 2): is not a field of this object; did you mean name?"},
+			data: conf("containers:\n- Name: a\n  image: i\n"), want: []string{"data.config.containers[0].Name (line 2): is not a field of this object; did you mean name?"},
 		},
 		"a field is of the wrong type": {
 			data: conf("containers:\n- name: a\n  image: 5\n"), want: []string{"data.config.containers[0].image (line 3): is a number; must be a string (quote it)"},
@@ -66,7 +66,7 @@ func TestParseTemplate(t *testing.T) {
 		},
 		"a field of the pod's security context that a template cannot set": {
 			data: conf(small + "\nsecurityContext: {runAsUser: 0}"),
-			want: []string{"data.config.securityContext.runAsUser (line 2): is not a field of this object"},
+			want: []string{"data.config.securityContext.runAsUser (line 2): is not a field of this object; write fsGroup"},
 		},
 		"two containers have one name": {
 			data: conf("containers: [{name: a, image: i}]\ninitContainers: [{name: a, image: i}]"), reason: reason.ConflictName,
@@ -100,26 +100,26 @@ func TestParseTemplate(t *testing.T) {
 			},
 		},
 		"an unknown option": {
-			data: map[string]string{"config": small, "options": "nativ: auto"}, want: []string{`data.options: unknown field "nativ": did you mean native?`},
+			data: map[string]string{"config": small, "options": "nativ: auto"}, want: []string{`data.options.nativ (line 1): is not a field of this object; did you mean native?`},
 		},
 		"two unknown options, and a wrong value": {
 			data: map[string]string{"config": small, "options": "nativ: auto\nheal: often\nmandatori: true"},
 			want: []string{
-				`data.options: unknown field "mandatori": did you mean mandatory?`,
-				`data.options: unknown field "nativ": did you mean native?`,
-				`data.options.heal: is "often"; write true or false`,
+				`data.options.mandatori (line 3): is not a field of this object; did you mean mandatory?`,
+				`data.options.nativ (line 1): is not a field of this object; did you mean native?`,
+				`data.options.heal (line 2): is "often"; write true or false`,
 			},
 		},
 		"an option's unknown value": {
 			data: map[string]string{"config": small, "options": "native: maybe\noverrides: [ports]"},
 			want: []string{
-				`data.options.native: is "maybe"; write one of auto, always, never, preferred`,
-				`data.options.overrides[0]: is "ports"; write one of image, cpu, memory, env`,
+				`data.options.native (line 1): is "maybe"; write one of auto, always, never, preferred`,
+				`data.options.overrides[0] (line 2): is "ports"; write one of image, cpu, memory, env`,
 			},
 		},
 		"overrides of nobody knows which container": {
 			data: map[string]string{"config": small + "\ninitContainers: [{name: b, image: i}]", "options": "overrides: [image]"},
-			want: []string{`data.options.overrideContainer: is missing; the template has several containers and none is named "t": write the name of the one that overrides change`},
+			want: []string{`data.options.overrideContainer (line 1): is missing; the template has several containers and none is named "t": write the name of the one that overrides change`},
 		},
 		"a name with a dot": {name: "a.b", data: conf(small), want: []string{`metadata.name: the template's name "a.b" must be lower case letters, digits and '-', beginning and ending with a letter or digit`}},
 	}

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"path"
 	"regexp"
 	"slices"
@@ -157,8 +158,8 @@ func (t *Tolerate) parseLimits(bad *InvalidError, text []byte) {
 	if len(keys) == 0 {
 		bad.add(tolerateField, 0, "is empty; write what others may change, such as env: {names: [AWS_*]}, or remove it")
 	}
-	for key, value := range keys {
-		if string(value) == "null" {
+	for _, key := range slices.Sorted(maps.Keys(keys)) {
+		if string(keys[key]) == "null" {
 			bad.add(tolerateField+"."+string(key), 0, "has no value; write %s", example(key))
 		}
 	}

@@ -31,6 +31,12 @@ func TestTemplatesAreProvedWhenApplied(t *testing.T) {
 		"an unknown field is refused with its path and line": {
 			config: "containers:\n- name: a\n  imagee: b\n", denied: "template-invalid: data.config.containers[0].imagee (line 3): is not a field of this object",
 		},
+		"all mistakes are in one denial": {
+			config: "containers: [{name: a, imagee: b}]\ninitContainers: [{name: C, image: i}]\n", options: "native: perhaps",
+			denied: `template-invalid: data.options.native (line 1): is "perhaps"; write one of auto, always, never, preferred; ` +
+				`template-invalid: data.config.containers[0].imagee (line 1): is not a field of this object; did you mean image?; ` +
+				`template-invalid: data.config.initContainers[0].name (line 2): is "C"`,
+		},
 		"two mounts at one path are refused": {
 			config: "containers: [{name: a, image: i, volumeMounts: [{name: v, mountPath: /a}, {name: v, mountPath: /a}]}]\nvolumes: [{name: v, emptyDir: {}}]",
 			denied: "conflict-mount: data.config.containers[0].volumeMounts[1].mountPath",
@@ -49,7 +55,7 @@ func TestTemplatesAreProvedWhenApplied(t *testing.T) {
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {
 			c.Warnings.Take()
-			cm := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "side-initializer"}, Data: map[string]string{"config": tc.config}}
+			cm := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "side-initializer"}, Data: map[string]string{"config": tc.config, "options": tc.options}}
 			_, err := c.CoreV1().ConfigMaps(controlplane.Namespace).Create(t.Context(), cm, metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}})
 			if tc.denied != "" {
 				if !apierrors.IsForbidden(err) || !strings.Contains(err.Error(), tc.denied) {

@@ -7,6 +7,8 @@ import (
 	"strings"
 
 	"go.yaml.in/yaml/v3"
+
+	"github.com/usher-dev/usher/api/wellknown"
 )
 
 type place struct{ line, column int }
@@ -21,8 +23,8 @@ const lastApplied = "kubectl.kubernetes.io/last-applied-configuration"
 var (
 	// secretInText matches a Secret in a text that contains a manifest.
 	secretInText = regexp.MustCompile(`(?i)\bkind\\*["']?\s*:\s*\\*["']?secret(list)?\b`)
-	// valueInText matches an environment variable in such a text.
-	valueInText = regexp.MustCompile(`(?m)\bvalue\\*["']?\s*:`)
+	// variablesInText matches environment variables in such a text.
+	variablesInText = regexp.MustCompile(`\benv\\*["']?\s*:`)
 )
 
 // hasSecret reports whether a document contains a Secret: as an object, in a
@@ -79,15 +81,17 @@ type concealer struct {
 func (c *concealer) collect(node *yaml.Node) {
 	for i := 0; node.Kind == yaml.MappingNode && i+1 < len(node.Content); i += 2 {
 		switch name, value := node.Content[i].Value, target(node.Content[i+1]); {
-		case name == lastApplied:
+		case name == lastApplied, strings.HasPrefix(name, wellknown.InjectPrefix) && strings.Contains(name, ".env."):
 			c.hide(value)
 		case name == "env" && value.Kind == yaml.SequenceNode:
 			for _, item := range value.Content {
 				c.variable(item)
 			}
+		case name == "env": // it should be a list
+			c.hide(value)
 		}
 	}
-	if node.Kind == yaml.ScalarNode && strings.Contains(node.Value, "env") && valueInText.MatchString(node.Value) {
+	if node.Kind == yaml.ScalarNode && variablesInText.MatchString(node.Value) {
 		c.text(node)
 	}
 	for _, child := range node.Content {
@@ -95,8 +99,13 @@ func (c *concealer) collect(node *yaml.Node) {
 	}
 }
 
-// variable hides the value of an environment variable, also in the mappings that
-// it merges.
+// Confidential reports whether a text contains a manifest with confidential values.
+func Confidential(text string) bool {
+	return secretInText.MatchString(text) || variablesInText.MatchString(text)
+}
+
+// variable hides the value of an environment variable, also under a misspelt name and
+// in the mappings that it merges.
 func (c *concealer) variable(item *yaml.Node) {
 	item = target(item)
 	if c.visited[item] {
@@ -108,12 +117,26 @@ func (c *concealer) variable(item *yaml.Node) {
 			c.variable(merged)
 		}
 	}
+	if item.Kind == yaml.ScalarNode {
+		c.hide(item)
+	}
 	for i := 0; item.Kind == yaml.MappingNode && i+1 < len(item.Content); i += 2 {
 		switch name, value := item.Content[i], item.Content[i+1]; {
-		case name.Value == "value":
-			c.hide(target(value))
 		case name.Tag == "!!merge":
 			c.variable(value)
+		case name.Value == "valueFrom":
+			c.source(target(value))
+		case name.Value != "name":
+			c.hide(target(value))
+		}
+	}
+}
+
+// source hides what is not a reference in the source of a variable's value.
+func (c *concealer) source(from *yaml.Node) {
+	for i := 0; from.Kind == yaml.MappingNode && i+1 < len(from.Content); i += 2 {
+		if !strings.HasSuffix(from.Content[i].Value, "Ref") {
+			c.hide(target(from.Content[i+1]))
 		}
 	}
 }

@@ -33,7 +33,11 @@ func wrongTypes(value any, t reflect.Type, path string) []error {
 		t = t.Elem()
 	}
 	wrong := func(instead string) []error {
-		return []error{&WrongType{path, "is " + described(value) + "; write " + instead}}
+		found := described(value)
+		if path == "" { // it may be a file of another kind, which contains confidential values
+			found = kindOf(value)
+		}
+		return []error{&WrongType{path, "is " + found + "; write " + instead}}
 	}
 	if pointer := reflect.PointerTo(t); value == nil || pointer.Implements(unmarshaler) {
 		return nil // its own errors are plain
@@ -104,6 +108,19 @@ type WrongValue struct {
 
 func (e *WrongValue) Error() string { return e.Err.Error() }
 func (e *WrongValue) Unwrap() error { return e.Err }
+
+// kindOf names the type of a value.
+func kindOf(value any) string {
+	switch value.(type) {
+	case string:
+		return "a text"
+	case bool:
+		return "true or false"
+	case float64:
+		return "a number"
+	}
+	return described(value)
+}
 
 // described is a value as a message shows it.
 func described(value any) string {

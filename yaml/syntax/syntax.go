@@ -3,6 +3,7 @@
 package syntax
 
 import (
+	"errors"
 	"regexp"
 	"strconv"
 	"strings"
@@ -21,6 +22,9 @@ var meanings = []struct{ part, text string }{
 	{"found unexpected end of stream", "a quote is not closed: write the closing quote"},
 	{"found unknown escape character", "a text in double quotes has an unknown escape: write \\\\ for a backslash, or use single quotes"},
 	{"did not find expected alphabetic or numeric character", "* and & name parts of a document in YAML: quote the value"},
+	{"invalid map key", "a key is a list or a mapping: write a text, and quote what begins with [ or {"},
+	{"cannot decode !!", "a value does not fit its tag, such as !!int: remove the tag, or write such a value"},
+	{"failed to decode !!binary", "a value is not base64, as its tag !!binary says: remove the tag, or write such a value"},
 	{"unknown anchor", "* names a part of the document that does not exist: quote the value"},
 	{"leading UTF-8 octet", "this is not a text in UTF-8: write YAML or JSON"},
 	{"trailing UTF-8 octet", "this is not a text in UTF-8: write YAML or JSON"},
@@ -29,7 +33,9 @@ var meanings = []struct{ part, text string }{
 
 var (
 	lineNumber = regexp.MustCompile(`line (\d+): ?`)
-	prefixes   = strings.NewReplacer(
+	// value is a value that the parser quotes, which may be confidential.
+	value    = regexp.MustCompile(" `[^`]*` ")
+	prefixes = strings.NewReplacer(
 		"error converting YAML to JSON: ", "", "error unmarshaling JSON: ", "", "while decoding JSON: ", "",
 		"yaml: unmarshal errors:\n  ", "", "yaml: ", "", "json: ", "", "\n  ", "; ",
 	)
@@ -43,10 +49,32 @@ func Explain(err error) (line int, text string) {
 		line, _ = strconv.Atoi(m[1])
 		text = strings.Replace(text, m[0], "", 1)
 	}
+	text = value.ReplaceAllString(text, " ")
 	for _, m := range meanings {
 		if strings.Contains(text, m.part) {
 			return max(line, 1), m.text // the parser leaves out the first line
 		}
 	}
 	return line, text
+}
+
+// A Problem is what Explain returns.
+type Problem struct {
+	Line int
+	Text string
+}
+
+// Problems explains each error that the error of a YAML parser lists, such as every
+// key that is set twice.
+func Problems(err error) []Problem {
+	texts := []string{err.Error()}
+	if _, list, ok := strings.Cut(texts[0], "unmarshal errors:\n"); ok {
+		texts = strings.Split(list, "\n")
+	}
+	var problems []Problem
+	for _, text := range texts {
+		line, text := Explain(errors.New(strings.TrimSpace(text)))
+		problems = append(problems, Problem{line, text})
+	}
+	return problems
 }
