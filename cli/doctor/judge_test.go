@@ -72,6 +72,21 @@ func TestJudge(t *testing.T) {
 			o.Members[2].ClientURLs = append(o.Members[2].ClientURLs, "https://other:2379")
 			o.Endpoints = append(o.Endpoints, Endpoint{URL: "https://other:2379", Trouble: &Trouble{TLS, "its words"}})
 		}, want: []string{"+quorum margin: 1 voter may fail", "failed quorum m3 (https://other:2379): its words"}},
+		"a member at two endpoints counts once": {size: 3, change: func(o *Observation) {
+			twice := o.Endpoints[0]
+			twice.URL = "http://10.0.0.1:2379"
+			o.Endpoints = append(o.Endpoints, twice)
+		}, want: []string{"+revision lag: 3 members caught up with revision 10000", "+quorum majority: 3 of 3 voters work, and 2 are a majority"}},
+		"a member of another cluster": {size: 1, change: func(o *Observation) {
+			other := healthy(2).Endpoints[1]
+			other.Status.Cluster = 0xabc
+			o.Endpoints = append(o.Endpoints, other)
+		}, want: []string{"failed quorum http://m2:2379: belongs to cluster abc, and http://m1:2379 to cluster 1"}},
+		"a member that never started": {size: 3, change: func(o *Observation) {
+			o.Members = append(o.Members, Member{ID: 0xabc})
+		}, want: []string{
+			"failed quorum margin: no other voter may fail before reads and writes stop; if every voter works, 1 may", "failed quorum member abc: was added, and never started",
+		}},
 		"a member refuses the client": {size: 3, change: func(o *Observation) { silence(o, 2, Credentials) }, want: []string{
 			"+quorum majority: a majority of 3 voters agrees", "unknown quorum margin: no answer from m3", "unknown quorum m3 (http://m3:2379): its words",
 		}},
@@ -124,6 +139,12 @@ func TestJudge(t *testing.T) {
 			"warning database quota: members have different quotas: the smallest one stops all writes",
 		}},
 		"a small fragmented database": {size: 1, change: func(o *Observation) { o.Endpoints[0].Later.InUse = 1 }},
+		"a large database in use": {size: 1, change: func(o *Observation) {
+			o.Endpoints[0].Later.Size, o.Endpoints[0].Later.InUse = 1<<30, 1<<30-1
+		}},
+		"a size that no disk has": {size: 1, change: func(o *Observation) {
+			o.Endpoints[0].Later.Size, o.Endpoints[0].Later.InUse, o.Endpoints[0].Later.Quota = 1<<60, 1<<60, 1<<62
+		}, want: []string{"+database m1 (http://m1:2379): 1048576 TiB, of which 0 % are unused; 25 % of the quota of 4194304 TiB"}},
 		"a large fragmented database": {size: 1, change: func(o *Observation) {
 			o.Endpoints[0].Later.Size, o.Endpoints[0].Later.InUse = 100<<20, 55<<20
 		}, want: []string{"warning database m1 (http://m1:2379): 100 MiB, of which 45 % are unused; 5 % of the quota of 2.0 GiB"}},
@@ -194,6 +215,18 @@ func TestJudge(t *testing.T) {
 			"warning learners m2: caught up with 20000 of 20000 changes, and does not vote: nothing promotes it",
 			`failed certificates m1 (http://m1:2379): serves a certificate of "CN=m" that is valid only from 2026-06-02T12:00:00Z`,
 			`warning certificates m2 (http://m2:2379): the certificate of "CN=intermediate" expires in 60 minutes, at 2026-06-01T13:00:00Z`,
+		}},
+		"a certificate that the client accepts without trust, and one that it does not": {size: 2, change: func(o *Observation) {
+			o.Members[1].Learner = true
+			for i := range o.Endpoints {
+				o.Endpoints[i].Chain, o.Endpoints[i].Untrusted = []Certificate{certificate(90 * day)}, "its words"
+			}
+			silence(o, 1, TLS)
+		}, want: []string{
+			"failed quorum m2 (http://m2:2379): its words",
+			"warning learners m2: does not vote, and did not say how far it is",
+			"warning certificates m1 (http://m1:2379): the client does not trust it: its words",
+			"failed certificates m2 (http://m2:2379): the client does not trust it: its words",
 		}},
 		"files of the client": {size: 1, change: func(o *Observation) {
 			o.Files = []File{{CAFile, "ca.crt", []Certificate{certificate(-day), certificate(50 * day)}}, {"--cert", "tls.crt", []Certificate{certificate(day)}}}

@@ -2,7 +2,7 @@
 // runs its tests on each change. A change that every test passes survives: the tests
 // do not notice what it breaks, or it breaks nothing.
 //
-//	mutate [-seed N] [-limit N] [-timeout D] [-min SHARE] [-run WORDS] FOLDER [-- ARGS]
+//	mutate [-seed N] [-limit N] [-timeout D] [-min SHARE] [-run EXPRESSION] FOLDER [-- ARGS]
 //
 // The changed files are an overlay of go test: mutate never writes into the source.
 // ARGS are arguments of go test.
@@ -16,7 +16,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"os/signal"
-	"strings"
+	"regexp"
 	"time"
 )
 
@@ -27,7 +27,7 @@ func main() {
 	limit := flag.Int("limit", 60, "how many mutants to try; 0 means all")
 	timeout := flag.Duration("timeout", 0, "the time for the tests of a mutant (default: three times that of the tests without one, and 30 seconds)")
 	least := flag.Float64("min", 0, "fail if a smaller share of mutants is caught, such as 0.8")
-	only := flag.String("run", "", "try only mutants whose place or text contains these words")
+	only := flag.String("run", "", "try only mutants whose place or lines match this `expression`")
 	list := flag.Bool("list", false, "list the mutants, and run no tests")
 	flag.Parse()
 	if flag.NArg() == 0 {
@@ -39,14 +39,22 @@ func main() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	chosen := choose(mutants, *only, *seed, *limit)
+	matching, err := regexp.Compile(*only)
+	if err != nil {
+		log.Fatalf("-run: %v", err)
+	}
+	chosen := choose(mutants, matching, *seed, *limit)
 	if *list {
 		for _, m := range chosen {
 			fmt.Print(m)
 		}
 		return
 	}
-	t := &tests{folder: flag.Arg(0), args: flag.Args()[1:], timeout: *timeout}
+	args := flag.Args()[1:]
+	if len(args) > 0 && args[0] == "--" {
+		args = args[1:]
+	}
+	t := &tests{folder: flag.Arg(0), args: args, timeout: *timeout}
 	if err := t.baseline(ctx); err != nil {
 		log.Fatal(err)
 	}
@@ -72,11 +80,11 @@ func main() {
 	}
 }
 
-// choose returns a part of the mutants, in a random order.
-func choose(all []mutant, words string, seed uint64, limit int) []mutant {
+// choose returns a part of the matching mutants, in a random order.
+func choose(all []mutant, matching *regexp.Regexp, seed uint64, limit int) []mutant {
 	var chosen []mutant
 	for _, m := range all {
-		if strings.Contains(m.String(), words) {
+		if matching.MatchString(m.String()) {
 			chosen = append(chosen, m)
 		}
 	}

@@ -97,6 +97,7 @@ func (w *walk) visit(n ast.Node) {
 		}
 	case *ast.IfStmt:
 		w.never(n.Cond)
+		w.replace(n.Cond.Pos(), n.Cond.End(), "("+w.text(n.Cond)+") || true", "always")
 		w.negate(n.Cond)
 	case *ast.CaseClause:
 		for _, expression := range n.List {
