@@ -157,7 +157,7 @@ WALK ?= 20m
 # The seeds and sizes that CI has no time for, in parts that are jobs of
 # .github/workflows/soak.yml, which ends each after five hours. Tests that only
 # make sense at that length have the build tag soak.
-SOAK = race fuzz tests walk pages neutron processes matrix e2e e2e-etcd chaos release bench
+SOAK = race fuzz tests walk mutate pages neutron processes matrix e2e e2e-etcd chaos release bench
 .PHONY: soak $(SOAK:%=soak-%)
 soak: ## Run what takes hours: long seeds and full corpora (weekly; Linux, root)
 	for part in $(SOAK); do $(MAKE) soak-$$part; done
@@ -171,6 +171,9 @@ soak-tests:
 	$(SUITE) -shared -modules test/vpa -- -count=1 ./...
 soak-walk:
 	$(GO) test -count=1 -timeout 2h -v ./etcd/plan -args -walk=$(WALK)
+# Each week another seed. The left out test plants mistakes itself.
+soak-mutate:
+	$(MAKE) mutate MUTANTS=300 SEED=$$(date +%V) ARGS="-skip TestMistakes"
 soak-pages:
 	$(MAKE) pages
 soak-neutron:
@@ -191,9 +194,19 @@ soak-release:
 soak-bench:
 	$(MAKE) bench
 
+# PKG is the folder of a package, MUTANTS how many of its mutants SEED chooses (0:
+# all), and LEAST the smallest share that its tests must catch.
+PKG ?= etcd/plan
+MUTANTS ?= 60
+LEAST ?= 0
+.PHONY: mutate
+mutate: ## Change PKG's source in small ways, and list the changes that its tests do not notice
+	$(GO) -C tools/mutate build -o $(CURDIR)/$(BIN)/ .
+	$(BIN)/mutate -seed $(SEED) -limit $(MUTANTS) -min $(LEAST) $(PKG) -- $(ARGS)
+
 # The other modules with usher's own code. Their go.mod goes stale when the main one
 # changes, which only a build of them shows.
-MODULES = test/certmanager test/cluster/components/coredns test/cluster/components/provisioner tools/packaging tools/prose tools/record tools/versions
+MODULES = test/certmanager test/cluster/components/coredns test/cluster/components/provisioner tools/mutate tools/packaging tools/prose tools/record tools/versions
 
 # The texts that the list of words in tools/prose applies to.
 PROSE = $(wildcard *.md docs/*.md docs/controllers/*.md deploy/chart/usher/README.md deploy/chart/usher/README.md.gotmpl deploy/chart/usher/values.yaml deploy/chart/usher/templates/NOTES.txt deploy/base/crds/*_*.yaml deploy/monitoring/alerts.yaml)

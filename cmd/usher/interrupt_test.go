@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -91,10 +92,13 @@ func TestInterrupt_EndsEveryCommand(t *testing.T) {
 		"status":            {nil, {"--pre"}},
 		"uninstall":         {nil, {"--dry-run"}},
 	}
-	ends := []string{"", "completion", "completion bash", "completion fish", "completion powershell", "completion zsh", "explain reason", "explain rule", "rules", "transitions", "version"}
+	connects := map[string][][]string{ // to etcd
+		"etcd doctor": {{"--endpoints"}, {"--cluster", "--endpoints"}},
+	}
+	ends := []string{"", "completion", "completion bash", "completion fish", "completion powershell", "completion zsh", "etcd", "explain reason", "explain rule", "rules", "transitions", "version"}
 	commands(t, func(cmd *cobra.Command, words []string) {
 		name := strings.Join(words, " ")
-		if !slices.Contains(serverCommands, name) && reads[name] == nil && asks[name] == nil && !slices.Contains(ends, name) {
+		if !slices.Contains(serverCommands, name) && reads[name] == nil && asks[name] == nil && connects[name] == nil && !slices.Contains(ends, name) {
 			t.Errorf("%s is in none of the lists", cmd.CommandPath())
 		}
 	})
@@ -139,6 +143,31 @@ func TestInterrupt_EndsEveryCommand(t *testing.T) {
 					t.Fatal(err)
 				}
 				<-requested
+				interrupt(t, p, out, errs)
+			})
+		}
+	}
+	for name, runs := range connects {
+		for _, args := range runs {
+			args := append(strings.Fields(name), args...)
+			t.Run(strings.Join(args, " "), func(t *testing.T) {
+				t.Parallel()
+				listener, err := net.Listen("tcp", "127.0.0.1:0")
+				if err != nil {
+					t.Fatal(err)
+				}
+				t.Cleanup(func() { _ = listener.Close() })
+				p, out, errs := process(t, append(args, listener.Addr().String(), "--command-timeout=1h")...)
+				if err := p.Start(); err != nil {
+					t.Fatal(err)
+				}
+				for range 2 { // the second connection is that of a call, which has no answer
+					connection, err := listener.Accept()
+					if err != nil {
+						t.Fatal(err)
+					}
+					t.Cleanup(func() { _ = connection.Close() })
+				}
 				interrupt(t, p, out, errs)
 			})
 		}

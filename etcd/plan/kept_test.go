@@ -55,3 +55,61 @@ func TestRecover_RunsWhatTheDataAllows(t *testing.T) {
 		t.Errorf("%+v", step)
 	}
 }
+
+// TestQuorumLost_OnlyOnceTheDataIsGone lets two of three members be silent while
+// their claims are being deleted.
+func TestQuorumLost_OnlyOnceTheDataIsGone(t *testing.T) {
+	for name, tc := range map[string]struct {
+		pod  plan.Pod
+		lost bool
+	}{
+		"their pods keep the claims":       {plan.Pod{Exists: true, Sealed: true, Exposed: true}, false},
+		"their pods are ending":            {plan.Pod{Exists: true, Ending: true}, false},
+		"their pods ended, and are ending": {plan.Pod{Exists: true, Ended: true, Ending: true}, false},
+		"their pods ended":                 {plan.Pod{Exists: true, Ended: true}, true},
+		"their pods are gone":              {plan.Pod{}, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			o := plan.Settled("c", spec(claims("1Gi")))
+			o.Now, o.Quorum = now, false
+			o.Members[0].Answers, o.Members[0].Leaderless = false, true
+			for i := range o.Members[1:] {
+				m := &o.Members[1+i]
+				m.Answers, m.Pod, m.Claim.Ending = false, tc.pod, true
+				m.Unresponsive = &plan.Unresponsive{Since: now.Add(-time.Hour), According: plan.Client | plan.Kubelet}
+			}
+			p := plan.Next(spec(claims("1Gi")), &o)
+			if lost := p.Blocked == plan.QuorumLost; lost != tc.lost {
+				t.Errorf("it is lost: %t, %s", lost, p.Message)
+			}
+		})
+	}
+}
+
+func TestStillChanged_UntilTheMemberServes(t *testing.T) {
+	serving := plan.Settled("c", spec()).Members[0]
+	silent := serving
+	silent.Answers = false
+	for name, tc := range map[string]struct {
+		member  plan.Member
+		changed bool
+		step    *plan.Step
+		want    bool
+	}{
+		"it was changed, and serves":            {serving, true, nil, false},
+		"it was changed, and does not answer":   {silent, true, nil, true},
+		"it was not changed":                    {silent, false, nil, false},
+		"it serves, and is restarted":           {serving, false, &plan.Step{Action: plan.Restart, Member: "c-1"}, true},
+		"it serves, and is upgraded":            {serving, false, &plan.Step{Action: plan.Upgrade, Member: "c-1"}, true},
+		"it serves, and another is restarted":   {serving, false, &plan.Step{Action: plan.Restart, Member: "c-2"}, false},
+		"it does not answer, and is restarted":  {silent, false, &plan.Step{Action: plan.Restart, Member: "c-1"}, false},
+		"it serves, and clients are sent to it": {serving, false, &plan.Step{Action: plan.AddToService, Member: "c-1"}, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			tc.member.Changed = tc.changed
+			if got := plan.StillChanged(&tc.member, tc.step); got != tc.want {
+				t.Errorf("still changed: %t", got)
+			}
+		})
+	}
+}

@@ -4,6 +4,7 @@ package etcdserver
 import (
 	"bytes"
 	"context"
+	"crypto/tls"
 	"fmt"
 	"math/rand/v2"
 	"net"
@@ -11,6 +12,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"time"
 
 	clientv3 "go.etcd.io/etcd/client/v3"
@@ -22,37 +24,50 @@ import (
 // A Cluster is a running cluster.
 type Cluster struct {
 	Members []*Member
+
+	options Options
 }
 
 // A Member is one member of a cluster.
 type Member struct {
 	Name     string
 	Endpoint string // URL for clients
+	Peer     string // URL for members
 	Data     string // its folder
 
-	peer    string
 	program string
 	args    []string
 	cmd     *exec.Cmd
 	said    bytes.Buffer
 }
 
+// Options change how a cluster starts.
+type Options struct {
+	// Versions are the minor versions of the first members; the others, and
+	// without any all of them, run 3.6.
+	Versions []string
+	// Flags are further flags of each member, which replace the usual ones.
+	Flags []string
+	// TLS is the client's configuration if Flags let the members serve with TLS.
+	TLS *tls.Config
+}
+
 // Start starts a cluster with that many members, with its data below a folder,
 // and waits until it answers. The caller stops it.
 func Start(ctx context.Context, folder string, size int) (*Cluster, error) {
-	programs, err := etcdPrograms(ctx)
-	if err != nil {
-		return nil, err
-	}
-	c := &Cluster{}
+	return StartWith(ctx, folder, size, Options{})
+}
+
+// StartWith is Start with options.
+func StartWith(ctx context.Context, folder string, size int, o Options) (*Cluster, error) {
+	c := &Cluster{options: o}
 	var peers []string
 	for i := range size {
-		m, err := newMember(programs, fmt.Sprintf("m%d", i), filepath.Join(folder, fmt.Sprintf("m%d", i)))
+		m, err := c.member(ctx, filepath.Join(folder, fmt.Sprintf("m%d", i)))
 		if err != nil {
 			return nil, err
 		}
-		c.Members = append(c.Members, m)
-		peers = append(peers, m.Name+"="+m.peer)
+		peers = append(peers, m.Name+"="+m.Peer)
 	}
 	for _, m := range c.Members {
 		m.args = append(m.args, "--initial-cluster="+strings.Join(peers, ","), "--initial-cluster-token="+folder)
@@ -68,6 +83,47 @@ func Start(ctx context.Context, folder string, size int) (*Cluster, error) {
 	return c, nil
 }
 
+// member adds a member, which does not run, to the list.
+func (c *Cluster) member(ctx context.Context, data string) (*Member, error) {
+	i := len(c.Members)
+	minor := "3.6"
+	if i < len(c.options.Versions) {
+		minor = c.options.Versions[i]
+	}
+	programs, err := components.Ensure(ctx, os.Stderr, "etcd-"+minor)
+	if err != nil {
+		return nil, err
+	}
+	m, err := newMember(programs, fmt.Sprintf("m%d", i), data)
+	if err != nil {
+		return nil, err
+	}
+	m.program = filepath.Join(programs, "etcd-"+minor)
+	if c.options.TLS != nil {
+		secure := strings.Replace(m.Endpoint, "http:", "https:", 1)
+		m.args = append(m.args, "--listen-client-urls="+secure, "--advertise-client-urls="+secure)
+		m.Endpoint = secure
+	}
+	m.args = append(m.args, c.options.Flags...)
+	c.Members = append(c.Members, m)
+	return m, nil
+}
+
+// Join returns one more member, with its data in a folder, that can start once it
+// was added with its peer URL.
+func (c *Cluster) Join(ctx context.Context, data string) (*Member, error) {
+	m, err := c.member(ctx, data)
+	if err != nil {
+		return nil, err
+	}
+	var peers []string
+	for _, of := range c.Members {
+		peers = append(peers, of.Name+"="+of.Peer)
+	}
+	m.args = append(m.args, "--initial-cluster="+strings.Join(peers, ","), "--initial-cluster-state=existing")
+	return m, nil
+}
+
 // Restore starts a cluster with one member from a snapshot file.
 func Restore(ctx context.Context, file, folder string) (*Cluster, error) {
 	programs, err := etcdPrograms(ctx)
@@ -78,9 +134,9 @@ func Restore(ctx context.Context, file, folder string) (*Cluster, error) {
 	if err != nil {
 		return nil, err
 	}
-	m.args = append(m.args, "--initial-cluster="+m.Name+"="+m.peer)
+	m.args = append(m.args, "--initial-cluster="+m.Name+"="+m.Peer)
 	out, err := exec.CommandContext(ctx, filepath.Join(programs, "etcdutl-3.6"), "snapshot", "restore", file, "--data-dir="+folder, "--name="+m.Name,
-		"--initial-cluster="+m.Name+"="+m.peer, "--initial-advertise-peer-urls="+m.peer).CombinedOutput()
+		"--initial-cluster="+m.Name+"="+m.Peer, "--initial-advertise-peer-urls="+m.Peer).CombinedOutput()
 	if err != nil {
 		return nil, fmt.Errorf("restoring %s: %w\n%s", file, err, out)
 	}
@@ -106,7 +162,7 @@ func Fork(ctx context.Context, of *Member, data string) (*Cluster, error) {
 	if err != nil {
 		return nil, err
 	}
-	m.args = append(m.args, "--initial-cluster="+m.Name+"="+m.peer)
+	m.args = append(m.args, "--initial-cluster="+m.Name+"="+m.Peer)
 	c := &Cluster{Members: []*Member{m}}
 	if err := m.Start(); err != nil {
 		return nil, err
@@ -132,7 +188,7 @@ func newMember(programs, name, data string) (*Member, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Member{Name: name, Endpoint: client, Data: data, peer: peer, program: filepath.Join(programs, "etcd-3.6"), args: []string{
+	return &Member{Name: name, Endpoint: client, Data: data, Peer: peer, program: filepath.Join(programs, "etcd-3.6"), args: []string{
 		"--name=" + name, "--data-dir=" + data, "--listen-client-urls=" + client, "--advertise-client-urls=" + client,
 		"--listen-peer-urls=" + peer, "--initial-advertise-peer-urls=" + peer,
 		"--quota-backend-bytes=8589934592", "--log-level=warn", "--unsafe-no-fsync",
@@ -192,7 +248,7 @@ func (c *Cluster) Endpoints() []string {
 
 // Client connects to the cluster.
 func (c *Cluster) Client() (*clientv3.Client, error) {
-	return clientv3.New(clientv3.Config{Endpoints: c.Endpoints(), Logger: zap.NewNop(), DialTimeout: 5 * time.Second})
+	return clientv3.New(clientv3.Config{Endpoints: c.Endpoints(), TLS: c.options.TLS, Logger: zap.NewNop(), DialTimeout: 5 * time.Second})
 }
 
 // Stop kills every member, and keeps the data.
@@ -201,6 +257,13 @@ func (c *Cluster) Stop() {
 		m.Stop()
 	}
 }
+
+// Suspend stops the member's process, which keeps its connections and answers
+// nothing, until Resume.
+func (m *Member) Suspend() error { return m.cmd.Process.Signal(syscall.SIGSTOP) }
+
+// Resume continues after Suspend.
+func (m *Member) Resume() error { return m.cmd.Process.Signal(syscall.SIGCONT) }
 
 // Stop kills the member, so that it cannot notify the others.
 func (m *Member) Stop() {

@@ -27,6 +27,11 @@ type PKI struct {
 // New issues certificates for a cluster of that name, whose members may also
 // have those addresses.
 func New(namespace, cluster string, addresses ...net.IP) (*PKI, error) {
+	return Until(time.Now().Add(24*time.Hour), namespace, cluster, addresses...)
+}
+
+// Until is New with the time at which all certificates but the CA's expire.
+func Until(end time.Time, namespace, cluster string, addresses ...net.IP) (*PKI, error) {
 	authority, err := newAuthority()
 	if err != nil {
 		return nil, err
@@ -39,7 +44,7 @@ func New(namespace, cluster string, addresses ...net.IP) (*PKI, error) {
 		prefix string
 		names  []string
 	}{{&p.Peer, "peer", members}, {&p.Server, "server", append([]string{"localhost", service}, members...)}, {&p.Operator, "etcd-client", nil}} {
-		certificate, key, err := authority.issue(part.prefix, part.names, addresses)
+		certificate, key, err := authority.issue(part.prefix, part.names, addresses, end)
 		if err != nil {
 			return nil, err
 		}
@@ -83,7 +88,7 @@ func newAuthority() (*authority, error) {
 }
 
 // issue issues a certificate for servers and clients.
-func (a *authority) issue(name string, names []string, addresses []net.IP) (certificate, key []byte, err error) {
+func (a *authority) issue(name string, names []string, addresses []net.IP, end time.Time) (certificate, key []byte, err error) {
 	private, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
 		return nil, nil, err
@@ -94,7 +99,7 @@ func (a *authority) issue(name string, names []string, addresses []net.IP) (cert
 	}
 	template := &x509.Certificate{
 		SerialNumber: serial, Subject: pkix.Name{CommonName: name}, DNSNames: names,
-		NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(24 * time.Hour),
+		NotBefore: time.Now().Add(-time.Hour), NotAfter: end,
 		KeyUsage: x509.KeyUsageDigitalSignature, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth, x509.ExtKeyUsageClientAuth},
 	}
 	if len(names) > 0 {
