@@ -30,6 +30,7 @@ func renderChart(r Request) (*Result, error) {
 	}
 	local := addLocal(c, r.Folder)
 	if missing := dropMissing(c, r.Values); len(missing) > 0 {
+		result.Partial = true
 		result.Notes = append(result.Notes, fmt.Sprintf("%s: rendered without dependencies that its folder does not contain: %s (run helm dependency build)", r.Folder, strings.Join(missing, ", ")))
 	}
 	for _, t := range c.Templates {
