@@ -290,6 +290,7 @@ var fixes = map[string][]fix{
 	"backup-storage/no-place/4":             {{{value: "{claimName: backups, path: example}"}}},
 	"backup-storage/no-place/5":             {{{value: "backups"}}},
 	"backup-storage/no-place/6":             {{{value: "backups"}}},
+	"backup-storage/no-place/7":             {{{at: "../serverSideEncryption", value: "aws:kms"}}},
 	"backup-storage/not-run/4":              {{{value: "S3"}}},
 	"cronjob-allow-pileup":                  {{{at: "/spec.concurrencyPolicy", value: "`concurrencyPolicy`"}, {at: "/spec.jobTemplate.spec.activeDeadlineSeconds", value: "`activeDeadlineSeconds`"}}},
 	"cronjob-dom-dow":                       {{{value: "0 3 * * 1"}}},
