@@ -58,8 +58,8 @@ func meets(u policies.Unit, selector map[string]string) bool {
 // sidecar.istio.io/inject or an annotation of usher.
 func injected(t *policies.PodTemplate) bool {
 	for _, set := range []map[string]string{t.Meta.Labels, t.Meta.Annotations} {
-		for key := range set {
-			if strings.Contains(key, "inject") || strings.HasPrefix(key, "initializer.kubernetes.io/") {
+		for key, value := range set {
+			if value != "false" && value != "disabled" && (strings.Contains(key, "inject") || strings.HasPrefix(key, "initializer.kubernetes.io/")) {
 				return true
 			}
 		}
