@@ -14,6 +14,7 @@ import (
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	networkingv1 "k8s.io/api/networking/v1"
+	policyv1 "k8s.io/api/policy/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -27,7 +28,7 @@ import (
 func TestTable(t *testing.T) {
 	scheme := runtime.NewScheme()
 	if err := errors.Join(corev1.AddToScheme(scheme), appsv1.AddToScheme(scheme), batchv1.AddToScheme(scheme), autoscalingv1.AddToScheme(scheme), autoscalingv2.AddToScheme(scheme),
-		networkingv1.AddToScheme(scheme), rbacv1.AddToScheme(scheme), etcdv1beta2.AddToScheme(scheme), samplecrdv1.AddToScheme(scheme)); err != nil {
+		networkingv1.AddToScheme(scheme), policyv1.AddToScheme(scheme), rbacv1.AddToScheme(scheme), etcdv1beta2.AddToScheme(scheme), samplecrdv1.AddToScheme(scheme)); err != nil {
 		t.Fatal(err)
 	}
 	is := func(o runtime.Object) schema.GroupVersionKind {
@@ -54,7 +55,11 @@ func TestTable(t *testing.T) {
 			if k.Group() != want.Group {
 				t.Errorf("its group is %q, want %q", k.Group(), want.Group)
 			}
-			if k.Resource != strings.ToLower(k.Name)+"s" {
+			plural := "s"
+			if strings.HasSuffix(k.Name, "s") {
+				plural = "es"
+			}
+			if k.Resource != strings.ToLower(k.Name)+plural {
 				t.Errorf("its resource is %q", k.Resource)
 			}
 			if Find(k.APIVersion, k.Name) != k {

@@ -7,6 +7,7 @@ import (
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	networkingv1 "k8s.io/api/networking/v1"
+	policyv1 "k8s.io/api/policy/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 
 	etcdv1beta2 "github.com/usher-dev/usher/api/etcd/v1beta2"
@@ -42,6 +43,10 @@ var table = []Kind{
 	{"autoscaling/v1", "HorizontalPodAutoscaler", "horizontalpodautoscalers", []string{"hpa"}, 0, nil, nil, &autoscalingv1.HorizontalPodAutoscaler{}, nil},
 	{rbac, "RoleBinding", "rolebindings", nil, 0, nil, nil, &rbacv1.RoleBinding{}, nil},
 	{rbac, "ClusterRoleBinding", "clusterrolebindings", nil, 0, nil, nil, &rbacv1.ClusterRoleBinding{}, nil},
+	{rbac, "Role", "roles", nil, 0, nil, nil, &rbacv1.Role{}, nil},
+	{rbac, "ClusterRole", "clusterroles", nil, 0, nil, nil, &rbacv1.ClusterRole{}, nil},
+	{"networking.k8s.io/v1", "Ingress", "ingresses", []string{"ing"}, 0, nil, nil, &networkingv1.Ingress{}, nil},
+	{"policy/v1", "PodDisruptionBudget", "poddisruptionbudgets", []string{"pdb"}, 0, nil, nil, &policyv1.PodDisruptionBudget{}, nil},
 	{core, "Node", "nodes", []string{"no"}, Listed, nil, nil, &corev1.Node{}, &corev1.NodeList{}},
 	{"networking.k8s.io/v1", "ServiceCIDR", "servicecidrs", nil, Listed, nil, nil, &networkingv1.ServiceCIDR{}, &networkingv1.ServiceCIDRList{}},
 	{core, "LimitRange", "limitranges", []string{"limits"}, Listed, nil, nil, &corev1.LimitRange{}, &corev1.LimitRangeList{}},

@@ -153,7 +153,7 @@ func (e *Evaluator) Evaluate(o *Object, in Input) []finding.Finding {
 		if in.Err != nil && in.Err() != nil {
 			return nil
 		}
-		if !r.Servers.include(in.Server) {
+		if !r.Servers.include(in.Server) || r.Together && pass.Unit() == nil {
 			continue
 		}
 		pass.untested = newer && r.Servers != nil

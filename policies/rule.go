@@ -42,6 +42,10 @@ type Rule struct {
 	// Group is the group of rules that it belongs to, which users select; "" if it is on
 	// by default.
 	Group string
+	// Together makes the rule depend on what is deployed together with an object: see
+	// Unit. It evaluates only files, because a request to a cluster does not show what
+	// follows it.
+	Together bool
 	// Servers are the versions of Kubernetes for which the rule is true, if it
 	// follows from what the API server or a controller does; nil if it is true
 	// whatever the version. On a newer server than those tested it never denies.
@@ -64,9 +68,10 @@ type Change struct {
 	Check func(*Pass)
 }
 
-// Groups are the groups of rules that are off by default. The rules of security are
-// about what attackers could use.
-func Groups() []string { return []string{"security"} }
+// Groups are the groups of rules that are off by default. The rules of references are
+// about objects that name or select others, those of security about what attackers
+// could use.
+func Groups() []string { return []string{"references", "security"} }
 
 var ruleID = regexp.MustCompile(`^[a-z][a-z0-9]*(-[a-z0-9]+)*$`)
 
@@ -81,6 +86,8 @@ func (r *Rule) Validate() error {
 		return errors.New("it needs a summary, the harm, the fix and a check")
 	case r.Group != "" && !slices.Contains(Groups(), r.Group):
 		return fmt.Errorf("its group %q is none of %v", r.Group, Groups())
+	case r.Together && r.Gradual:
+		return errors.New("it never denies in a cluster, so it cannot be gradual")
 	case r.Since == release.Version{}:
 		return errors.New("it needs the version of usher that it comes with (Since)")
 	}

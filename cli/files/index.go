@@ -21,6 +21,9 @@ type index struct {
 	entries   map[*manifest.Document]*entry
 	groups    map[string]*group // by namespace
 	kept      *atomic.Int64     // decoded objects
+	// pods are what selectors select, by unit, and partial the units that are not whole.
+	pods    map[string]*selectable
+	partial map[string]bool
 }
 
 // maxKept limits the decoded objects that an index keeps.
@@ -57,13 +60,15 @@ type entry struct {
 func newIndex(docs []*manifest.Document, namespace string) index {
 	x := index{
 		namespace: namespace, lists: map[listKey]*listing{}, entries: make(map[*manifest.Document]*entry, len(docs)),
-		groups: map[string]*group{}, kept: &atomic.Int64{},
+		groups: map[string]*group{}, kept: &atomic.Int64{}, pods: map[string]*selectable{}, partial: map[string]bool{},
 	}
 	for _, d := range docs {
 		if !policies.Known(d.APIVersion, d.Kind) {
+			x.group(d, nil)
 			continue
 		}
 		e := &entry{doc: d}
+		x.group(d, e)
 		x.entries[d] = e
 		own := x.namespaceOf(d)
 		g := x.groups[own]
@@ -72,7 +77,7 @@ func newIndex(docs []*manifest.Document, namespace string) index {
 			x.groups[own] = g
 		}
 		g.unjudged.Add(1)
-		for _, at := range []listKey{{d.Unit, d.Kind, own}, {d.Unit, d.Kind, policies.Everywhere}, {anyUnit, d.Kind, own}} {
+		for _, at := range []listKey{{d.Unit, d.Kind, own}, {d.Unit, d.Kind, policies.Everywhere}, {anyUnit, d.Kind, own}, {anyUnit, d.Kind, policies.Everywhere}} {
 			l := x.lists[at]
 			if l == nil {
 				l = &listing{}
@@ -130,14 +135,15 @@ func (x index) judged(d *manifest.Document) {
 
 // lister finds the objects of a unit, and by their names also those of others. It
 // reports that it does not see other objects of the cluster.
-func (x index) lister(evaluator *policies.Evaluator, unit string) policies.Lister {
-	return listed{x, evaluator, unit}
+func (x index) lister(evaluator *policies.Evaluator, unit, file string) policies.Lister {
+	return listed{x, evaluator, unit, file}
 }
 
 type listed struct {
 	index
 	evaluator *policies.Evaluator
-	unit      string
+	// unit and file are those of the object.
+	unit, file string
 }
 
 // List implements policies.Lister.
@@ -221,6 +227,16 @@ func (l listed) Find(kind, namespace, name string) (*policies.Object, string) {
 }
 
 func (l listed) find(key listKey, name string) *policies.Object {
+	for _, e := range l.namedEntries(key, name) {
+		if o := l.decode(e, l.evaluator); readable(o) && o.Meta.Name == name {
+			return o
+		}
+	}
+	return nil
+}
+
+// namedEntries are the documents of a listing with a name.
+func (l listed) namedEntries(key listKey, name string) []*entry {
 	at := l.lists[key]
 	if at == nil {
 		return nil
@@ -235,12 +251,7 @@ func (l listed) find(key listKey, name string) *policies.Object {
 		}
 		return &named
 	})
-	for _, e := range named[name] {
-		if o := l.decode(e, l.evaluator); readable(o) && o.Meta.Name == name {
-			return o
-		}
-	}
-	return nil
+	return named[name]
 }
 
 // Get implements policies.Lister.

@@ -32,7 +32,7 @@ func TestDecodedObjectsAreKeptUntilTheirNamespaceIsJudged(t *testing.T) {
 	x := newIndex(docs, "default")
 	service := func(namespace string) *policies.Object {
 		t.Helper()
-		found, _ := x.lister(evaluator, "").List("Service", namespace)
+		found, _ := x.lister(evaluator, "", "").List("Service", namespace)
 		if len(found) != 1 {
 			t.Fatalf("%d Services in namespace %s", len(found), namespace)
 		}
@@ -70,7 +70,7 @@ func TestObjectsAreFoundByNameAndLabels(t *testing.T) {
 		t.Fatal(err)
 	}
 	x := newIndex(docs, "default")
-	l := x.lister(evaluator, "")
+	l := x.lister(evaluator, "", "")
 	selector, err := related.NewSelector(&metav1.LabelSelector{MatchLabels: map[string]string{"app": "web"}})
 	if err != nil {
 		t.Fatal(err)
@@ -115,7 +115,7 @@ func TestIndex_OfManyObjects_KeepsSomeDecoded(t *testing.T) {
 		t.Fatal(err)
 	}
 	x := newIndex(docs, "default")
-	l := x.lister(evaluator, "")
+	l := x.lister(evaluator, "", "")
 	decoded := func() (count int) {
 		for _, e := range x.entries {
 			if e.typed.Load() != nil {
@@ -156,7 +156,7 @@ func TestIndex_FindsGeneratedAndRepeatedNames(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	l := newIndex(docs, "default").lister(evaluator, "")
+	l := newIndex(docs, "default").lister(evaluator, "", "")
 	if a, _ := l.Get("Service", "default", "a"); a == nil || a.Meta.Labels["is"] != "first" {
 		t.Errorf("a is %v, want the first that can be decoded", a)
 	}

@@ -217,7 +217,7 @@ func (w *Workspace) Deletion(ctx context.Context, doc *manifest.Document) (found
 		return nil, nil
 	}
 	object := w.object(doc)
-	known, err := within{w, doc.Unit}.Gather(ctx, facts.Request{Object: object, Steps: verdict.Validate})
+	known, err := within{w, doc.Unit, doc.File}.Gather(ctx, facts.Request{Object: object, Steps: verdict.Validate})
 	if err != nil {
 		return nil, err
 	}

@@ -40,7 +40,7 @@ func annotationsOf(object []byte) map[string]string {
 // if it does not define a kind or have an object of a name, those of the others.
 type within struct {
 	*Workspace
-	unit string
+	unit, file string
 }
 
 // Gather implements facts.Source.
@@ -60,7 +60,7 @@ func (w within) Gather(_ context.Context, r facts.Request) (*verdict.Facts, erro
 		known.Now = time.Now()
 	}
 	w.override(known)
-	known.Networks, known.Lister = w.networks[namespace], w.objects.lister(w.world.Evaluator, w.unit)
+	known.Networks, known.Lister = w.networks[namespace], w.objects.lister(w.world.Evaluator, w.unit, w.file)
 	_, known.OwnNetworkTaken = known.Networks[r.Object.Name]
 	known.OwnNetworkTaken = known.OwnNetworkTaken && r.Object.Kind == "Deployment"
 	return known, nil

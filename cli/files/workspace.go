@@ -187,7 +187,7 @@ func (w *Workspace) Judge(doc, old *manifest.Document) (*verdict.Verdict, error)
 	if old != nil {
 		before = &verdict.Object{APIVersion: old.APIVersion, Kind: old.Kind, Namespace: w.NamespaceOf(doc), Name: old.Name, JSON: old.JSON}
 	}
-	v, err := facts.Judge(context.Background(), within{w, doc.Unit}, facts.Request{Object: w.object(doc), Old: before, Steps: w.options.Steps})
+	v, err := facts.Judge(context.Background(), within{w, doc.Unit, doc.File}, facts.Request{Object: w.object(doc), Old: before, Steps: w.options.Steps})
 	if err != nil {
 		return nil, &manifest.Error{File: doc.File, Line: doc.Line, Err: fmt.Errorf("judging the %s: %w", doc, err)}
 	}
@@ -205,7 +205,7 @@ func (w *Workspace) Judged(doc *manifest.Document) { w.objects.judged(doc) }
 
 // JudgeObject decides about an object in the namespace of a document.
 func (w *Workspace) JudgeObject(object verdict.Object, old *verdict.Object) (*verdict.Verdict, error) {
-	return facts.Judge(context.Background(), within{w, ""}, facts.Request{Object: object, Old: old, Steps: w.options.Steps})
+	return facts.Judge(context.Background(), within{w, "", ""}, facts.Request{Object: object, Old: old, Steps: w.options.Steps})
 }
 
 func (w *Workspace) object(doc *manifest.Document) verdict.Object {
@@ -223,7 +223,7 @@ func (w *Workspace) object(doc *manifest.Document) verdict.Object {
 // cluster-scoped object.
 func (w *Workspace) NamespaceOf(doc *manifest.Document) string {
 	switch {
-	case doc.Kind == "Namespace" || doc.Kind == "ClusterRoleBinding":
+	case doc.Kind == "Namespace" || doc.Kind == "ClusterRole" || doc.Kind == "ClusterRoleBinding":
 		return ""
 	case w.IsTemplate(doc):
 		return w.options.OwnNamespace

@@ -84,6 +84,7 @@ func Read(ctx context.Context, paths []string, stdin io.Reader, o Options) (*Inp
 		paths = slices.DeleteFunc(slices.Clone(paths), o.Skips)
 	}
 	tree, errs := units.Find(paths, o.Skips)
+	named := slices.DeleteFunc(slices.Clone(tree.Files), func(f units.File) bool { return !f.Named })
 	for i := range tree.Files {
 		tree.Files[i].Named = tree.Files[i].Named && !o.AsFound
 	}
@@ -99,8 +100,10 @@ func Read(ctx context.Context, paths []string, stdin io.Reader, o Options) (*Inp
 			o.Progress(len(in.Sources), all)
 		}
 	}
+	partial := map[string]bool{} // by unit
 	err = inorder.Do(ctx, len(tree.Files), func(i int) fileContent { return readFile(tree.Files[i], stdin) }, func(c fileContent) error {
 		in.Unjudged = append(in.Unjudged, c.templates...)
+		partial[c.unit] = partial[c.unit] || c.partial()
 		read(c.Source)
 		return nil
 	})
@@ -113,12 +116,14 @@ func Read(ctx context.Context, paths []string, stdin io.Reader, o Options) (*Inp
 		in.Unjudged = append(in.Unjudged, r.unjudged...)
 		in.Definitions = append(in.Definitions, r.definitions...)
 		in.Rendered++
+		partial[r.unit] = partial[r.unit] || r.partial || len(r.unjudged) > 0
 		read(r.Source)
 		return nil
 	})
 	if err != nil {
 		return in, append(errs, err)
 	}
+	in.markPartial(named, partial)
 	slices.SortStableFunc(in.Sources, func(a, b Source) int { return cmp.Compare(a.Path, b.Path) })
 	if tree.Hidden > 0 {
 		in.Notes = append(in.Notes, fmt.Sprintf("files in hidden folders or with hidden names, which usher reads only when they are named: %d", tree.Hidden))
@@ -129,13 +134,19 @@ func Read(ctx context.Context, paths []string, stdin io.Reader, o Options) (*Inp
 // fileContent is what came of a file.
 type fileContent struct {
 	Source
+	unit      string
 	templates []Unjudged
+}
+
+// partial reports whether the file has, or changes, objects that were not read.
+func (c *fileContent) partial() bool {
+	return len(c.templates)+len(c.Errs) > 0 || c.NearKustomization
 }
 
 // readFile reads a file as it is.
 func readFile(f units.File, stdin io.Reader) fileContent {
 	docs, errs := manifest.ReadTolerant(f.Path, stdin)
-	c := fileContent{Source: Source{Path: f.Path, Named: f.Named, NearKustomization: f.NearKustomization}}
+	c := fileContent{Source: Source{Path: f.Path, Named: f.Named, NearKustomization: f.NearKustomization}, unit: f.Unit}
 	for _, d := range docs {
 		d.Unit, d.Zone = f.Unit, f.Zone
 		if !f.Named && d.IsTemplate() {

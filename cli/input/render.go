@@ -65,15 +65,19 @@ type rendered struct {
 	notes       []string
 	unjudged    []Unjudged
 	definitions []*manifest.Document
+	// unit is the name of its objects, and partial is true if it lacks some.
+	unit    string
+	partial bool
 }
 
 // render renders a unit.
 func (o *Options) render(ctx context.Context, r request, served []string) rendered {
-	c := rendered{Source: Source{Path: r.unit.Folder}}
+	c := rendered{Source: Source{Path: r.unit.Folder}, unit: r.name, partial: r.unit.Partial}
 	result, err := o.Renderer.Render(ctx, render.Request{
 		Kind: r.unit.Kind, Folder: r.unit.Folder, Values: r.values, Namespace: o.Namespace, KubernetesVersion: o.KubernetesVersion, APIVersions: served,
 	})
 	if err != nil {
+		c.partial = true
 		if c.asWritten(r.unit) {
 			return c
 		}
@@ -81,7 +85,7 @@ func (o *Options) render(ctx context.Context, r request, served []string) render
 		c.definitions = definitionsIn(r.unit)
 		return c
 	}
-	c.notes = result.Notes
+	c.notes, c.partial = result.Notes, c.partial || result.Partial
 	for _, object := range result.Objects {
 		docs, errs := manifest.ParseTolerant(object.File, []byte(object.Text))
 		for _, d := range docs {

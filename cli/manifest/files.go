@@ -64,7 +64,7 @@ func Files(paths []string) ([]string, []error) {
 				if name == ".git" || name == "node_modules" || name == "vendor" && isVendored(p) {
 					return fs.SkipDir
 				}
-			} else if isManifest(name) && !linksToFolder(p, entry) {
+			} else if IsManifest(name) && !linksToFolder(p, entry) {
 				files = append(files, p)
 			}
 			return nil
@@ -82,7 +82,8 @@ func isVendored(folder string) bool {
 	return err == nil
 }
 
-func isManifest(name string) bool {
+// IsManifest reports whether a file of a folder is read, by its name.
+func IsManifest(name string) bool {
 	if name == "Kustomization" {
 		return true
 	}

@@ -25,6 +25,8 @@ type Document struct {
 	// Unit is the folder, chart or kustomization whose objects are deployed together, and
 	// Zone the folder with tests that it is in, "" for none.
 	Unit, Zone string
+	// Partial is true if the unit may have objects that were not read.
+	Partial bool
 	// Rendered, if set, converts the places of fields to those in the file that the
 	// document was rendered from.
 	Rendered Placer

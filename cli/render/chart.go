@@ -32,6 +32,7 @@ func renderChart(r Request, values *given) (*Result, error) {
 	values.chart(c)
 	values.value(r.Values)
 	if missing := dropMissing(c, r.Values); len(missing) > 0 {
+		result.Partial = true
 		result.Notes = append(result.Notes, fmt.Sprintf("%s: rendered without dependencies that its folder does not contain: %s (run helm dependency build)", r.Folder, strings.Join(missing, ", ")))
 	}
 	for _, t := range c.Templates {

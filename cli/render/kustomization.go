@@ -28,7 +28,7 @@ func renderKustomization(r Request, values *given) (*Result, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%s", strings.ReplaceAll(err.Error(), folder, r.Folder))
 	}
-	result := &Result{Notes: files.notes(r.Folder)}
+	result := &Result{Notes: files.notes(r.Folder), Partial: len(files.missing) > 0 || files.helm}
 	for _, object := range built.Resources() {
 		file := sourceOf(r.Folder, files.kustomization, object)
 		annotations := object.GetAnnotations()

@@ -33,6 +33,8 @@ type Result struct {
 	Objects []Object `json:"objects"`
 	// Notes are what was left out, and what may differ in a cluster.
 	Notes []string `json:"notes,omitempty"`
+	// Partial is true if objects were left out.
+	Partial bool `json:"partial,omitempty"`
 	// Err is why the unit cannot be rendered.
 	Err string `json:"err,omitempty"`
 }

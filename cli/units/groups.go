@@ -32,7 +32,7 @@ func newGroups(files []string) *groups {
 			if !ok {
 				continue
 			}
-			g.kustomed[folder] = &Unit{Kind: Kustomization, Folder: folder}
+			g.kustomed[folder] = &Unit{Kind: Kustomization, Folder: folder, Partial: k.Kind == "Component"}
 			for _, path := range append(k.uses(folder), file) {
 				if _, taken := g.owner[path]; !taken {
 					g.owner[path] = folder

@@ -19,6 +19,7 @@ func isKustomization(file string) bool {
 // kustomization has the fields of a kustomization that name files.
 type kustomization struct {
 	APIVersion string `json:"apiVersion"`
+	Kind       string `json:"kind"`
 
 	Resources             []any `json:"resources"`
 	Bases                 []any `json:"bases"`
@@ -73,7 +74,7 @@ func user(path string) (u *Unit, resource bool) {
 			continue
 		}
 		if name == filepath.Base(path) || slices.Contains(k.uses(folder), filepath.Clean(path)) {
-			return &Unit{Kind: Kustomization, Folder: folder}, slices.Contains(k.Resources, any(filepath.Base(path)))
+			return &Unit{Kind: Kustomization, Folder: folder, Partial: k.Kind == "Component"}, slices.Contains(k.Resources, any(filepath.Base(path)))
 		}
 	}
 	return nil, false

@@ -27,6 +27,8 @@ type Unit struct {
 	Zone string
 	// Files are the files that it is rendered from.
 	Files []string
+	// Partial is true for a component, which others complete.
+	Partial bool
 	// Only are the paths inside the unit that the user named. If there are some, only
 	// what they contain is of interest.
 	Only []string

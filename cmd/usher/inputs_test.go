@@ -42,10 +42,10 @@ func TestWrongFlags_AreReportedTogether(t *testing.T) {
 	file := writeFile(t, "job.yaml", soundJob)
 	for line, want := range map[string]string{
 		"check -o jsn --level basline --unknown-kinds no": "Error: --level is \"basline\"; did you mean baseline?\n--output is \"jsn\"; did you mean json?\n--unknown-kinds is \"no\"; write ignore, warn or fail\n",
-		"check --rule job-restart-polcy --exclude nothing --kubernetes-version new --namespace-labels policy.usher.dev/enforce=hihg,policy.usher.dev/warn=no": "Error: --namespace-labels: label policy.usher.dev/enforce: level \"hihg\" is unknown: write invariant, baseline, strict or off\n" +
+		"check --rule job-restart-polcy --exclude nobody --kubernetes-version new --namespace-labels policy.usher.dev/enforce=hihg,policy.usher.dev/warn=no": "Error: --namespace-labels: label policy.usher.dev/enforce: level \"hihg\" is unknown: write invariant, baseline, strict or off\n" +
 			"--namespace-labels: label policy.usher.dev/warn: level \"no\" is unknown: write invariant, baseline, strict or off\n" +
 			"--kubernetes-version \"new\" is not a version: write it as 1.34\n" +
-			"rule \"job-restart-polcy\" is unknown: did you mean job-restart-policy?\nrule \"nothing\" is unknown: usher rules lists them\n",
+			"rule \"job-restart-polcy\" is unknown: did you mean job-restart-policy?\nrule \"nobody\" is unknown: usher rules lists them\n",
 		"diff --fail-on recreat -o md": "Error: --fail-on is \"recreat\"; did you mean recreate?\n--output is \"md\"; write text, json, yaml, markdown or html\n",
 		"inject --otput json":          "Error: usher inject has no flag --otput: did you mean --output?\n",
 	} {

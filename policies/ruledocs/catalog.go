@@ -26,6 +26,7 @@ type Entry struct {
 	Since           string        `json:"since"`
 	Group           string        `json:"group,omitempty"`
 	Gradual         bool          `json:"gradual,omitempty"`
+	Together        bool          `json:"together,omitempty"`
 	Stricter        []Stricter    `json:"stricter,omitempty"`
 	RefusedByServer bool          `json:"refusedByServer"`
 	Servers         string        `json:"servers,omitempty"`
@@ -46,7 +47,7 @@ func Of(r *policies.Rule) Entry {
 	}
 	return Entry{
 		ID: r.ID, Level: r.Level, Kinds: r.AllKinds(), Summary: r.Summary, Harm: r.Harm, Fix: r.Fix,
-		Group: r.Group, Gradual: r.Gradual, Since: r.Since.String(), Stricter: stricter, Servers: servers(r), Anchor: r.Anchor(),
+		Group: r.Group, Gradual: r.Gradual, Together: r.Together, Since: r.Since.String(), Stricter: stricter, Servers: servers(r), Anchor: r.Anchor(),
 	}
 }
 
@@ -106,10 +107,19 @@ func Text(e Entry) []byte {
 	if e.Gradual {
 		fmt.Fprintf(w, "In a cluster:\twarns, unless %s names usher %s or later\n", wellknown.LabelEnforceVersion, e.Since)
 	}
+	if e.Together {
+		fmt.Fprintf(w, "In a cluster:\t%s\n", filesOnly)
+	}
 	fmt.Fprintf(w, "Since:\tusher %s\nDocument:\t%s\n", e.Since, e.Anchor)
 	_ = w.Flush() // to memory: it cannot fail
 	return b.Bytes()
 }
+
+// filesOnly and unitDoc describe the rules that depend on what is deployed together.
+const (
+	filesOnly = "usher evaluates it only in files, because a request does not show which objects follow it"
+	unitDoc   = "In files, it judges a chart, a kustomization or the files of a folder, and finds nothing where other objects may be meant: in bases and components, next to files that usher cannot read or that you did not name, and next to custom resources whose controllers may create pods."
+)
 
 // Markdown returns the document of every rule.
 func Markdown(entries []Entry) []byte {
@@ -140,6 +150,9 @@ A rule with a line **Kubernetes** follows from what the API server or a controll
 		}
 		if e.Gradual {
 			fmt.Fprintf(&b, "- **In a cluster:** it only warns, unless the namespace's label `"+wellknown.LabelEnforceVersion+"` names usher %s or later.\n", e.Since)
+		}
+		if e.Together {
+			fmt.Fprintf(&b, "- **In a cluster:** %s. %s\n", filesOnly, unitDoc)
 		}
 		fmt.Fprintf(&b, "- **Since:** usher %s.\n", e.Since)
 		for _, c := range e.Stricter {

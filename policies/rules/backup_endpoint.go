@@ -21,7 +21,7 @@ func init() {
 		Kinds:   []string{"EtcdBackup", "EtcdRestore"},
 		Summary: "An endpoint of etcd or S3 is missing or not a URL",
 		Harm:    "usher neither saves nor restores a backup",
-		Fix:     "write URLs such as `https://example-client:2379`",
+		Fix:     "write URLs such as `http://example-client:2379`, or with https:// and `clientTLSSecret: NAME`",
 		Check: func(p *policies.Pass) {
 			if b, ok := p.Typed.(*v1beta2.EtcdBackup); ok {
 				at := field.NewPath("spec", "etcdEndpoints")

@@ -18,7 +18,7 @@ func init() {
 		Kinds:   []string{"CronJob"},
 		Summary: "concurrencyPolicy is Allow, the period is short, and the Jobs have no deadline",
 		Harm:    "when runs become slow they pile up until the namespace or the nodes are full",
-		Fix:     "write `concurrencyPolicy: Forbid`, and in the Job template `activeDeadlineSeconds: 600`, or how long a run may take",
+		Fix:     "write `concurrencyPolicy: Forbid`, and in the Job template `activeDeadlineSeconds: 900`, or how long a run may take",
 		Check: on(func(p *policies.Pass, c *batchv1.CronJob) {
 			if policy := c.Spec.ConcurrencyPolicy; policy != "" && policy != batchv1.AllowConcurrent || p.Job.ActiveDeadlineSeconds != nil {
 				return

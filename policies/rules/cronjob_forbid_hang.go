@@ -19,7 +19,7 @@ func init() {
 		Kinds:   []string{"CronJob"},
 		Summary: "concurrencyPolicy is Forbid, and the Jobs have no deadline",
 		Harm:    "one hung Job blocks all later ones until somebody deletes it",
-		Fix:     "write `activeDeadlineSeconds: 600` into the Job template, or the longest time that a run may take",
+		Fix:     "write `activeDeadlineSeconds: 900` into the Job template, or the longest time that a run may take",
 		Check: on(func(p *policies.Pass, c *batchv1.CronJob) {
 			if c.Spec.ConcurrencyPolicy == batchv1.ForbidConcurrent && p.Job.ActiveDeadlineSeconds == nil {
 				p.Report(p.JobPath.Child("activeDeadlineSeconds"), nil, "activeDeadlineSeconds is not set and concurrencyPolicy is Forbid; one hung Job would block all later ones: write the longest a run may take")

@@ -27,7 +27,7 @@ func init() {
 		Kinds:   []string{"CronJob"},
 		Summary: "concurrencyPolicy is Replace, and a Job may run longer than the period",
 		Harm:    "a Job that takes longer than the period is killed by its successor each time: none ever completes",
-		Fix:     "write `concurrencyPolicy: Forbid`, an `activeDeadlineSeconds` below the period, or a longer period",
+		Fix:     "write `concurrencyPolicy: Forbid`, and in the Job template `activeDeadlineSeconds: 900`, or a deadline below the period with `backoffLimit: 1`, or a longer period",
 		Check: on(func(p *policies.Pass, c *batchv1.CronJob) {
 			if c.Spec.ConcurrencyPolicy != batchv1.ReplaceConcurrent {
 				return
@@ -39,9 +39,9 @@ func init() {
 			period := s.ShortestInterval()
 			switch deadline := p.Job.ActiveDeadlineSeconds; {
 			case deadline == nil && period < shortPeriod:
-				p.Report(concurrency(), c.Spec.ConcurrencyPolicy, "concurrencyPolicy is Replace, runs are "+period.String()+" apart and activeDeadlineSeconds is not set; a Job that takes longer is killed each time: write a deadline below the period, or Forbid")
+				p.Report(concurrency(), c.Spec.ConcurrencyPolicy, "concurrencyPolicy is Replace, runs are "+period.String()+" apart and activeDeadlineSeconds is not set; a Job that takes longer is killed each time: write a deadline below the period and a backoffLimit that fits, or Forbid and a deadline")
 			case deadline != nil && time.Duration(*deadline)*time.Second > period:
-				p.Report(concurrency(), c.Spec.ConcurrencyPolicy, "concurrencyPolicy is Replace, runs are "+period.String()+" apart and activeDeadlineSeconds is "+printed(*deadline)+"; a Job that takes longer than the period is killed each time: write a deadline below it, or Forbid")
+				p.Report(concurrency(), c.Spec.ConcurrencyPolicy, "concurrencyPolicy is Replace, runs are "+period.String()+" apart and activeDeadlineSeconds is "+printed(*deadline)+"; a Job that takes longer than the period is killed each time: write a deadline below it and a backoffLimit that fits, or Forbid and a deadline")
 			}
 		}),
 	})

@@ -3,6 +3,7 @@ package rules
 import (
 	"flag"
 	"fmt"
+	"iter"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -11,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/util/version"
 	"sigs.k8s.io/yaml"
 
@@ -27,6 +29,7 @@ var update = flag.Bool("update", false, "write the findings of the deny fixtures
 //	# server: 1.30
 //	# features: A,B
 //	# defaulted: true
+//	# partial: true
 //	# finding: spec.field: the message
 type fixture struct {
 	path     string
@@ -35,9 +38,10 @@ type fixture struct {
 	input    policies.Input
 	want     []string
 	objects  []*policies.Object
+	partial  bool // what is deployed together is not known
 }
 
-var headerLine = regexp.MustCompile(`(?m)^# (server|features|defaulted|finding): (.*)\n`)
+var headerLine = regexp.MustCompile(`(?m)^# (server|features|defaulted|partial|finding): (.*)\n`)
 
 func readFixture(t *testing.T, e *policies.Evaluator, path string) *fixture {
 	t.Helper()
@@ -57,6 +61,8 @@ func readFixture(t *testing.T, e *policies.Evaluator, path string) *fixture {
 			}
 		case "defaulted":
 			f.input.Defaulted = m[2] == "true"
+		case "partial":
+			f.partial = m[2] == "true"
 		case "finding":
 			f.want = append(f.want, m[2])
 			continue
@@ -106,6 +112,60 @@ func (f *fixture) Get(kind, namespace, name string) (*policies.Object, string) {
 		}
 	}
 	return nil, ""
+}
+
+// Whole implements policies.Unit.
+func (f *fixture) Whole() bool { return !f.partial }
+
+// Selected implements policies.Unit.
+func (f *fixture) Selected(by labels.Selector, namespace string) iter.Seq[*policies.Object] {
+	return func(yield func(*policies.Object) bool) {
+		for _, o := range f.objects {
+			if len(o.Templates) > 0 && o.Meta.Namespace == namespace && by.Matches(labels.Set(o.Templates[0].Meta.Labels)) && !yield(o) {
+				return
+			}
+		}
+	}
+}
+
+// SelectedElsewhere implements policies.Unit: there is nothing else.
+func (f *fixture) SelectedElsewhere(labels.Selector, string) bool { return false }
+
+// PodLabels implements policies.Unit.
+func (f *fixture) PodLabels(key string) (values []string) {
+	for _, o := range f.objects {
+		for i := range o.Templates {
+			if value, ok := o.Templates[i].Meta.Labels[key]; ok {
+				values = append(values, value)
+			}
+		}
+	}
+	return values
+}
+
+// Named implements policies.Unit.
+func (f *fixture) Named(kind, namespace, name string) []*policies.Object {
+	if o, _ := f.Get(kind, namespace, name); o != nil {
+		return []*policies.Object{o}
+	}
+	return nil
+}
+
+// Has implements policies.Unit.
+func (f *fixture) Has(kind string) bool { return len(f.Names(kind)) > 0 }
+
+// HasPods implements policies.Unit.
+func (f *fixture) HasPods() bool {
+	return slices.ContainsFunc(f.objects, func(o *policies.Object) bool { return len(o.Templates) > 0 })
+}
+
+// Names implements policies.Unit.
+func (f *fixture) Names(kind string) (names []string) {
+	found, _ := f.List(kind, policies.Everywhere)
+	for _, o := range found {
+		names = append(names, o.Meta.Name)
+	}
+	return names
 }
 
 func (f *fixture) findings(e *policies.Evaluator) []finding.Finding {
@@ -171,7 +231,7 @@ func TestEveryFixtureFolderBelongsToARule(t *testing.T) {
 }
 
 // shared are the files with objects that several rules use.
-var shared = []string{"amount.go", "checks.go", "others.go", "pod_security.go", "rollout.go", "rules.go", "selector.go", "wording.go"}
+var shared = []string{"amount.go", "checks.go", "others.go", "pod_security.go", "references.go", "rollout.go", "rules.go", "selector.go", "wording.go"}
 
 func TestEveryFileIsARuleOfItsNameOrShared(t *testing.T) {
 	files, err := filepath.Glob("*.go")

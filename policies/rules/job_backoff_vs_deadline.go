@@ -26,7 +26,7 @@ func init() {
 		Kinds:   []string{"Job", "CronJob"},
 		Summary: "activeDeadlineSeconds is shorter than the waits between the retries",
 		Harm:    "the Job fails with DeadlineExceeded before its last retries",
-		Fix:     "write a lower backoffLimit, such as `backoffLimit: 3`, or a longer activeDeadlineSeconds",
+		Fix:     "write a lower backoffLimit, such as `backoffLimit: 1`, or a longer activeDeadlineSeconds",
 		Servers: policies.Tested(),
 		Check: onJobs(func(p *policies.Pass, job *batchv1.JobSpec, path *field.Path) {
 			if p.Kind == "Job" || job.BackoffLimit != nil {

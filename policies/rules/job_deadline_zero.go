@@ -19,7 +19,7 @@ func init() {
 		Kinds:   []string{"Job", "CronJob"},
 		Summary: "A Job's activeDeadlineSeconds is 0",
 		Harm:    "the Job fails with DeadlineExceeded as soon as it starts",
-		Fix:     "write `activeDeadlineSeconds: 600`, or the longest time that the Job may take, or remove the field",
+		Fix:     "write `activeDeadlineSeconds: 900`, or the longest time that the Job may take, or remove the field",
 		Servers: policies.Tested(),
 		Check: onJobs(func(p *policies.Pass, job *batchv1.JobSpec, path *field.Path) {
 			if d := job.ActiveDeadlineSeconds; d != nil && *d == 0 {

@@ -19,7 +19,7 @@ func init() {
 		Kinds:   []string{"Job", "CronJob"},
 		Summary: "A Job has no deadline",
 		Harm:    "a pod that hangs blocks the Job, and everything that waits for it, forever",
-		Fix:     "write `activeDeadlineSeconds: 600`, or the longest time that the Job may take",
+		Fix:     "write `activeDeadlineSeconds: 900`, or the longest time that the Job may take",
 		Check: onJobs(func(p *policies.Pass, job *batchv1.JobSpec, path *field.Path) {
 			if job.ActiveDeadlineSeconds == nil {
 				p.Report(path.Child("activeDeadlineSeconds"), nil, "activeDeadlineSeconds is not set; a pod that hangs blocks the Job forever: write the longest time that it may take, in seconds")

@@ -34,7 +34,7 @@ func init() {
 		Kinds:   []string{"Network"},
 		Summary: "A Network's range belongs to the cluster's Services, pods or nodes",
 		Harm:    "attached pods reach the Network instead of the Services, pods or nodes with these addresses",
-		Fix:     "write a private range that neither the cluster nor its nodes use, such as `cidr: 192.168.0.0/16`",
+		Fix:     "write a private range that neither the cluster nor its nodes use, such as `cidr: 192.168.0.0/16`, and a gateway of that range, such as `gateway: 192.168.0.1`",
 		Check: on(func(p *policies.Pass, n *samplecrdv1.Network) {
 			prefix, err := subnet.ParseCIDR(n.Spec.CIDR)
 			if err != nil {

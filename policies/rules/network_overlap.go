@@ -24,7 +24,7 @@ func init() {
 		Kinds:   []string{"Network"},
 		Summary: "Two Networks have addresses in common",
 		Harm:    "a pod on both cannot tell their addresses apart, and no router can connect them",
-		Fix:     "write a range that no other Network has, such as `cidr: 192.168.0.0/16`",
+		Fix:     "write a range that no other Network has, such as `cidr: 192.168.0.0/16`, and a gateway of that range, such as `gateway: 192.168.0.1`",
 		Check: on(func(p *policies.Pass, n *samplecrdv1.Network) {
 			mine, err := subnet.ParseCIDR(n.Spec.CIDR)
 			if err != nil {

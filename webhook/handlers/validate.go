@@ -66,11 +66,15 @@ func (p *Policies) entries() []webhookspec.Webhook {
 		namespaced = append(namespaced, rule)
 		namespaced = append(namespaced, scaleRules(rule.APIGroups[0])...)
 	}
-	namespaced = append(namespaced, webhookspec.Rule("rbac.authorization.k8s.io", "rolebindings", create, update))
+	roles, clusterRoles := "rolebindings", "clusterrolebindings"
+	if p.Facts.Configuration.Current().Evaluator.Judges("rbac.authorization.k8s.io/v1", "Role") { // a group that is off by default does
+		roles, clusterRoles = "rolebindings,roles", "clusterrolebindings,clusterroles"
+	}
+	namespaced = append(namespaced, webhookspec.Rule("rbac.authorization.k8s.io", roles, create, update))
 	custom := p.templateRules()
 	namespaced = append(namespaced, custom...)
 	own := ownRules()
-	bindings := webhookspec.Rule("rbac.authorization.k8s.io", "clusterrolebindings", create, update)
+	bindings := webhookspec.Rule("rbac.authorization.k8s.io", clusterRoles, create, update)
 	cluster := admissionregistrationv1.ClusterScope
 	bindings.Scope = &cluster
 

@@ -348,3 +348,30 @@ func TestClusterAdminBindingsAreWarnedOf(t *testing.T) {
 		t.Errorf("warnings %q", text)
 	}
 }
+
+// TestRolesAreWarnedOf_OnceTheirGroupIsSelected creates a ClusterRole that allows running
+// commands in pods: the API server asks usher about it only if a rule judges it.
+func TestRolesAreWarnedOf_OnceTheirGroupIsSelected(t *testing.T) {
+	c := webhooktest.Started(t)
+	role := `{apiVersion: rbac.authorization.k8s.io/v1, kind: ClusterRole, metadata: {name: ops}, rules: [{apiGroups: [""], resources: [pods/exec], verbs: [create]}]}`
+	warned := func() bool {
+		out, err := c.Plane.Kubectl(t.Context(), role, "apply", "--dry-run=server", "-f", "-")
+		if err != nil {
+			t.Fatal(err, out)
+		}
+		return strings.Contains(out, "rbac-exec: rules[0].resources[0]")
+	}
+	if warned() {
+		t.Error("usher warns of a rule whose group is off")
+	}
+	cm := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "usher"}, Data: map[string]string{
+		"config.yaml": "{apiVersion: config.usher.dev/v1alpha1, kind: Configuration, policies: {groups: [security]}}",
+	}}
+	if _, err := c.CoreV1().ConfigMaps(controlplane.Namespace).Create(t.Context(), cm, metav1.CreateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		_ = c.CoreV1().ConfigMaps(controlplane.Namespace).Delete(context.Background(), "usher", metav1.DeleteOptions{})
+	})
+	c.Until(t, "roles are registered and judged", warned)
+}
