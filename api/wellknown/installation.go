@@ -1,9 +1,12 @@
 package wellknown
 
-// Kubernetes' recommended labels, on the objects that usher creates.
+// Kubernetes' recommended labels
+// (https://kubernetes.io/docs/concepts/overview/working-with-objects/common-labels/).
 const (
 	LabelName      = "app.kubernetes.io/name"
+	LabelInstance  = "app.kubernetes.io/instance"
 	LabelComponent = "app.kubernetes.io/component"
+	LabelPartOf    = "app.kubernetes.io/part-of"
 	LabelManagedBy = "app.kubernetes.io/managed-by"
 )
 

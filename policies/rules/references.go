@@ -1,11 +1,13 @@
 package rules
 
 import (
+	"maps"
 	"slices"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/labels"
 
+	"github.com/usher-dev/usher/api/wellknown"
 	"github.com/usher-dev/usher/policies"
 	"github.com/usher-dev/usher/suggest"
 )
@@ -13,7 +15,7 @@ import (
 // authored are the labels of pods that people and charts write, and controllers do not.
 var authored = []string{
 	"app", "k8s-app", "name", "component", "tier", "release",
-	"app.kubernetes.io/name", "app.kubernetes.io/instance", "app.kubernetes.io/component", "app.kubernetes.io/part-of", "app.kubernetes.io/managed-by",
+	wellknown.LabelName, wellknown.LabelInstance, wellknown.LabelComponent, wellknown.LabelPartOf, wellknown.LabelManagedBy,
 }
 
 // writtenFor reports whether a selector requires only labels that people write, because
@@ -33,7 +35,8 @@ func writtenFor(u policies.Unit, selector map[string]string) bool {
 // nearLabel names the label of the unit's pods that was probably meant, as a part of a
 // sentence.
 func nearLabel(u policies.Unit, selector map[string]string) string {
-	for key, value := range selector {
+	for _, key := range slices.Sorted(maps.Keys(selector)) {
+		value := selector[key]
 		if values := u.PodLabels(key); !slices.Contains(values, value) {
 			if near := suggest.Nearest(value, values); near != "" {
 				return " (there is " + key + "=" + near + ")"
@@ -59,7 +62,7 @@ func meets(u policies.Unit, selector map[string]string) bool {
 func injected(t *policies.PodTemplate) bool {
 	for _, set := range []map[string]string{t.Meta.Labels, t.Meta.Annotations} {
 		for key, value := range set {
-			if value != "false" && value != "disabled" && (strings.Contains(key, "inject") || strings.HasPrefix(key, "initializer.kubernetes.io/")) {
+			if value != "false" && value != "disabled" && (strings.Contains(key, "inject") || strings.HasPrefix(key, wellknown.InitializerPrefix)) {
 				return true
 			}
 		}
