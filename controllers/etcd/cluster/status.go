@@ -2,12 +2,15 @@ package cluster
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"k8s.io/apimachinery/pkg/api/equality"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	etcdv1beta2 "github.com/usher-dev/usher/api/etcd/v1beta2"
+	"github.com/usher-dev/usher/api/wellknown"
 	"github.com/usher-dev/usher/controllers/etcd/member"
 	"github.com/usher-dev/usher/controllers/etcd/observe"
 	"github.com/usher-dev/usher/etcd"
@@ -43,7 +46,31 @@ func (c *Controller) report(ctx context.Context, cluster *etcdv1beta2.EtcdCluste
 	if equality.Semantic.DeepEqual(s.Before, st) {
 		return nil
 	}
+	err := writeStatus(ctx, c.client, cluster)
+	if !apierrors.IsConflict(err) {
+		return err
+	}
+	if again := c.keepUp(ctx, cluster, s.Before); again != nil {
+		return errors.Join(err, again)
+	}
 	return writeStatus(ctx, c.client, cluster)
+}
+
+// keepUp gives a cluster the resource version that it has now if nothing changed that
+// the observation depends on. An observation of members that do not answer takes seconds,
+// and others may annotate the cluster more often than that.
+func (c *Controller) keepUp(ctx context.Context, cluster *etcdv1beta2.EtcdCluster, before *etcdv1beta2.ClusterStatus) error {
+	now := &etcdv1beta2.EtcdCluster{}
+	if err := c.observer.Reader.Get(ctx, client.ObjectKeyFromObject(cluster), now); err != nil {
+		return err
+	}
+	same := now.UID == cluster.UID && now.Generation == cluster.Generation && now.DeletionTimestamp == nil &&
+		now.Annotations[wellknown.AnnotationEtcdRestore] == cluster.Annotations[wellknown.AnnotationEtcdRestore] && equality.Semantic.DeepEqual(&now.Status, before)
+	if !same {
+		return errors.New("the cluster changed while it was observed")
+	}
+	cluster.ResourceVersion = now.ResourceVersion
+	return nil
 }
 
 // ignored returns the fields that have no effect, and the variables that repeat
