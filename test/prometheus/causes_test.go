@@ -47,6 +47,11 @@ func controls(values series) func(*state, int) {
 	}
 }
 
+// slows stops counting writes of a member in a bucket.
+func slows(bucket string) func(*state, int) {
+	return func(s *state, m int) { s.members["shop"][bucket] -= float64(60 * (m + 1)) }
+}
+
 // fails makes calls of the API server fail, and another cause break usher.
 func fails(counter string, breaks func(*state, int)) func(*state, int) {
 	return func(s *state, m int) {
@@ -110,10 +115,20 @@ var causes = []cause{
 	{name: "pods without their template", fires: []string{"UsherPodsLackTemplate"}, after: 17 * minute, controller: true, breaks: controls(series{`usher_pods{template="side",state="missing"}`: 2})},
 	{name: "a lost quorum", fires: []string{"UsherEtcdQuorumLost"}, after: 8 * minute, controller: true, breaks: controls(series{object("usher_etcdcluster_quorum_lost", "shop"): 1, object("usher_etcdcluster_available", "shop"): 0})},
 	{name: "a cluster that accepts no writes", fires: []string{"UsherEtcdUnavailable"}, after: 7 * minute, controller: true, breaks: controls(series{object("usher_etcdcluster_available", "shop"): 0})},
-	{name: "a full database", fires: []string{"UsherEtcdNoSpace"}, after: 8 * minute, controller: true, breaks: controls(series{alarm("NOSPACE", "shop"): 1, object("usher_etcdcluster_available", "shop"): 0})},
+	{name: "a full database", fires: []string{"UsherEtcdNoSpace"}, after: 12 * minute, controller: true, breaks: controls(series{alarm("NOSPACE", "shop"): 1, database("size", "shop"): quota, object("usher_etcdcluster_available", "shop"): 0})},
 	{name: "corrupt data", fires: []string{"UsherEtcdCorrupt"}, after: 8 * minute, controller: true, breaks: controls(series{alarm("CORRUPT", "shop"): 1, object("usher_etcdcluster_available", "shop"): 0})},
 	{name: "a cluster that needs a person", fires: []string{"UsherEtcdStalled"}, after: 17 * minute, controller: true, breaks: controls(series{object("usher_etcdcluster_stalled", "shop"): 1})},
 	{name: "claims of removed members", fires: []string{"UsherEtcdClaimsSetAside"}, after: 62 * minute, controller: true, breaks: controls(series{object("usher_etcdcluster_claims_set_aside", "shop"): 2})},
+	{name: "a database near its quota", fires: []string{"UsherEtcdDatabaseNearQuota"}, after: 12 * minute, controller: true, breaks: controls(series{database("size", "shop"): 0.9 * quota})},
+	{name: "a database near its quota, as only its member says", fires: []string{"UsherEtcdDatabaseNearQuota"}, after: 12 * minute, controller: true, breaks: func(s *state, _ int) {
+		delete(s.controller, database("quota", "shop"))
+		s.members["shop"]["etcd_mvcc_db_total_size_in_bytes"] = 0.9 * quota
+	}},
+	{name: "slow writes to the log", fires: []string{"UsherEtcdDiskSlow"}, after: 18 * minute, controller: true, breaks: slows(`etcd_disk_wal_fsync_duration_seconds_bucket{le="0.008"}`)},
+	{name: "slow commits", fires: []string{"UsherEtcdDiskSlow"}, after: 18 * minute, controller: true, breaks: slows(`etcd_disk_backend_commit_duration_seconds_bucket{le="0.008"}`)},
+	{name: "elections", fires: []string{"UsherEtcdLeaderChanges"}, after: 8 * minute, controller: true, breaks: func(s *state, m int) {
+		s.members["shop"]["etcd_server_leader_changes_seen_total"] = float64(2 + m)
+	}},
 	{name: "backups that stopped", fires: []string{"UsherEtcdBackupOld"}, after: 10 * minute, controller: true, breaks: controls(series{object("usher_etcdbackup_last_success_timestamp_seconds", "shop"): seconds(-131)})},
 	{name: "backups that fail", fires: []string{"UsherEtcdBackupFails"}, after: 32 * minute, controller: true, breaks: controls(series{object("usher_etcdbackup_succeeded", "shop"): 0})},
 	{name: "a Network that is not ready", fires: []string{"UsherNetworkNotReady"}, after: 32 * minute, controller: true, breaks: controls(series{object("usher_network_ready", "shop"): 0})},

@@ -27,6 +27,8 @@ type state struct {
 	webhooks   []series
 	controller series
 	apiServer  series
+	// members are those of the etcd cluster "main" in each namespace.
+	members map[string]series
 }
 
 // healthy is the state of an installation that has run for so many minutes.
@@ -37,6 +39,7 @@ func (i installation) healthy(minute int) state {
 	}
 	if i.controller {
 		s.controller = controller(minute)
+		s.members = map[string]series{"shop": member(minute), "stage": member(minute)}
 	}
 	return s
 }
@@ -107,10 +110,35 @@ func controller(minute int) series {
 		} {
 			s[object(name, namespace)] = value
 		}
+		s[database("size", namespace)], s[database("in_use", namespace)], s[database("quota", namespace)] = quota/2, quota/4, quota
 		s[fmt.Sprintf(`usher_etcdcluster_members{ready="true",namespace=%q,name="main"}`, namespace)] = 3
 		s[fmt.Sprintf(`usher_etcdcluster_members{ready="false",namespace=%q,name="main"}`, namespace)] = 0
 	}
 	return s
+}
+
+// quota is that of the members' databases.
+const quota = 2 << 30
+
+// database is a series about the database of the member of that cluster.
+func database(metric, namespace string) string {
+	return fmt.Sprintf(`usher_etcdcluster_database_%s_bytes{member="main-0",namespace=%q,name="main"}`, metric, namespace)
+}
+
+// member is one of etcd.
+func member(minute int) series {
+	writes := float64(60 * minute)
+	return series{
+		`etcd_disk_wal_fsync_duration_seconds_bucket{le="0.008"}`:      writes,
+		`etcd_disk_wal_fsync_duration_seconds_bucket{le="1.024"}`:      writes,
+		`etcd_disk_wal_fsync_duration_seconds_bucket{le="+Inf"}`:       writes,
+		`etcd_disk_backend_commit_duration_seconds_bucket{le="0.008"}`: writes,
+		`etcd_disk_backend_commit_duration_seconds_bucket{le="0.512"}`: writes,
+		`etcd_disk_backend_commit_duration_seconds_bucket{le="+Inf"}`:  writes,
+		`etcd_server_leader_changes_seen_total`:                        float64(1 + minute/30),
+		`etcd_mvcc_db_total_size_in_bytes`:                             quota / 2,
+		`etcd_server_quota_backend_bytes`:                              quota,
+	}
 }
 
 // object is a series about the object "main" in a namespace.
@@ -142,6 +170,12 @@ func (i installation) targets(s state, first bool) []prometheus.Target {
 	}
 	if i.controller {
 		add(i.namespace+"/usher-controller", "10.0.0.9:8081", i.namespace, s.controller)
+	}
+	for namespace, answer := range s.members {
+		all = append(all, prometheus.Target{
+			Job: i.namespace + "/usher-etcd", Instance: namespace + ":2381", Namespace: namespace, Cluster: i.cluster,
+			Labels: map[string]string{"name": "main", "pod": "main-0"}, Get: answer.get,
+		})
 	}
 	if first {
 		add("apiserver", "10.0.0.1:6443", "default", s.apiServer)

@@ -9,6 +9,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"os"
 	"os/exec"
@@ -27,6 +28,8 @@ type Target struct {
 	Job, Instance string
 	// Namespace is usher-system if it is empty. Cluster may be empty.
 	Namespace, Cluster string
+	// Labels are those that the monitor of the target adds or changes.
+	Labels map[string]string
 	// Get returns the text of /metrics; an error means that the target is down.
 	Get func(ctx context.Context) (string, error)
 }
@@ -178,6 +181,7 @@ func (p *Prometheus) scrape() {
 		if scraped.Cluster != "" {
 			labels["cluster"] = scraped.Cluster
 		}
+		maps.Copy(labels, scraped.Labels)
 		round.Targets = append(round.Targets, target{Labels: labels, Up: err == nil, Text: text})
 	}
 	if err := p.write.Encode(round); err != nil {

@@ -7,15 +7,20 @@ import (
 // EtcdBackup saves a snapshot of an etcd cluster, once or periodically.
 //
 // +kubebuilder:object:root=true
-// +kubebuilder:resource:path=etcdbackups,singular=etcdbackup
+// +kubebuilder:resource:path=etcdbackups,singular=etcdbackup,shortName=etcdbk,categories=usher
 // +kubebuilder:subresource:status
 // +kubebuilder:metadata:annotations="helm.sh/resource-policy=keep"
 // +kubebuilder:metadata:annotations="argocd.argoproj.io/sync-options=Delete=false,Prune=false"
 // +kubebuilder:metadata:annotations="kustomize.toolkit.fluxcd.io/prune=disabled"
 // +kubebuilder:printcolumn:name="Storage",type=string,JSONPath=`.spec.storageType`
+// +kubebuilder:printcolumn:name="Schedule",type=string,JSONPath=`.spec.backupPolicy.schedule`
+// +kubebuilder:printcolumn:name="Interval",type=integer,JSONPath=`.spec.backupPolicy.backupIntervalInSecond`
 // +kubebuilder:printcolumn:name="Succeeded",type=boolean,JSONPath=`.status.succeeded`
 // +kubebuilder:printcolumn:name="Revision",type=integer,JSONPath=`.status.etcdRevision`
+// +kubebuilder:printcolumn:name="Size",type=integer,JSONPath=`.status.sizeBytes`
 // +kubebuilder:printcolumn:name="Last Success",type=date,JSONPath=`.status.lastSuccessDate`
+// +kubebuilder:printcolumn:name="Next Run",type=string,priority=1,JSONPath=`.status.nextRun`
+// +kubebuilder:printcolumn:name="Path",type=string,priority=1,JSONPath=`.status.path`
 // +kubebuilder:printcolumn:name="Reason",type=string,priority=1,JSONPath=`.status.Reason`
 // +kubebuilder:printcolumn:name="Age",type=date,JSONPath=`.metadata.creationTimestamp`
 type EtcdBackup struct {

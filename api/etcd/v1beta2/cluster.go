@@ -8,7 +8,7 @@ import (
 // EtcdCluster is an etcd cluster whose members run as pods.
 //
 // +kubebuilder:object:root=true
-// +kubebuilder:resource:path=etcdclusters,singular=etcdcluster,shortName=etcd,categories=all
+// +kubebuilder:resource:path=etcdclusters,singular=etcdcluster,shortName=etcd,categories=all;usher
 // +kubebuilder:subresource:status
 // +kubebuilder:metadata:annotations="helm.sh/resource-policy=keep"
 // +kubebuilder:metadata:annotations="argocd.argoproj.io/sync-options=Delete=false,Prune=false"
@@ -18,9 +18,12 @@ import (
 // +kubebuilder:validation:XValidation:rule="!has(oldSelf.spec.pod) || !has(oldSelf.spec.pod.persistentVolumeClaimSpec) || has(self.spec.pod) && has(self.spec.pod.persistentVolumeClaimSpec) || !has(oldSelf.status) || !has(oldSelf.status.memberStatuses) || !oldSelf.status.memberStatuses.exists(m, has(m.claim) && m.claim.size() > 0)",message="spec.pod.persistentVolumeClaimSpec cannot be removed while members keep their data on claims: without claims the data is lost when the pods are deleted"
 // +kubebuilder:printcolumn:name="Size",type=integer,JSONPath=`.spec.size`
 // +kubebuilder:printcolumn:name="Members",type=integer,JSONPath=`.status.size`
+// +kubebuilder:printcolumn:name="Healthy",type=integer,JSONPath=`.status.quorum.healthy`
 // +kubebuilder:printcolumn:name="Phase",type=string,JSONPath=`.status.phase`
 // +kubebuilder:printcolumn:name="Version",type=string,JSONPath=`.status.currentVersion`
 // +kubebuilder:printcolumn:name="Available",type=string,JSONPath=`.status.conditions[?(@.type=="Available")].status`
+// +kubebuilder:printcolumn:name="Leader",type=string,priority=1,JSONPath=`.status.memberStatuses[?(@.leader==true)].name`
+// +kubebuilder:printcolumn:name="DB Size",type=string,priority=1,JSONPath=`.status.memberStatuses[?(@.leader==true)].databaseSize`
 // +kubebuilder:printcolumn:name="Step",type=string,priority=1,JSONPath=`.status.step`
 // +kubebuilder:printcolumn:name="Reason",type=string,priority=1,JSONPath=`.status.reason`
 // +kubebuilder:printcolumn:name="Age",type=date,JSONPath=`.metadata.creationTimestamp`

@@ -7,7 +7,7 @@ import (
 // EtcdRestore restores an etcd cluster from a backup.
 //
 // +kubebuilder:object:root=true
-// +kubebuilder:resource:path=etcdrestores,singular=etcdrestore
+// +kubebuilder:resource:path=etcdrestores,singular=etcdrestore,shortName=etcdrs,categories=usher
 // +kubebuilder:subresource:status
 // +kubebuilder:metadata:annotations="helm.sh/resource-policy=keep"
 // +kubebuilder:metadata:annotations="argocd.argoproj.io/sync-options=Delete=false,Prune=false"
@@ -16,6 +16,8 @@ import (
 // +kubebuilder:printcolumn:name="Storage",type=string,JSONPath=`.spec.backupStorageType`
 // +kubebuilder:printcolumn:name="Phase",type=string,JSONPath=`.status.phase`
 // +kubebuilder:printcolumn:name="Succeeded",type=boolean,JSONPath=`.status.succeeded`
+// +kubebuilder:printcolumn:name="Revision",type=integer,priority=1,JSONPath=`.status.etcdRevision`
+// +kubebuilder:printcolumn:name="Path",type=string,priority=1,JSONPath=`.status.path`
 // +kubebuilder:printcolumn:name="Reason",type=string,priority=1,JSONPath=`.status.reason`
 // +kubebuilder:printcolumn:name="Age",type=date,JSONPath=`.metadata.creationTimestamp`
 type EtcdRestore struct {

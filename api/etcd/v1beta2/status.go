@@ -212,6 +212,10 @@ type MemberStatus struct {
 	// Storage is the size that its claim requests.
 	// +optional
 	Storage *resource.Quantity `json:"storage,omitempty"`
+	// DatabaseSize is the approximate size of the member's database, such as 12Mi:
+	// the controller writes it again if it has changed by more than a tenth.
+	// +optional
+	DatabaseSize *resource.Quantity `json:"databaseSize,omitempty"`
 	// PodRevision is a hash of the part of the spec that its pod was created from.
 	// +optional
 	PodRevision string `json:"podRevision,omitempty"`

@@ -504,6 +504,11 @@ func (in *MemberStatus) DeepCopyInto(out *MemberStatus) {
 		x := (*in).DeepCopy()
 		*out = &x
 	}
+	if in.DatabaseSize != nil {
+		in, out := &in.DatabaseSize, &out.DatabaseSize
+		x := (*in).DeepCopy()
+		*out = &x
+	}
 	if in.Since != nil {
 		in, out := &in.Since, &out.Since
 		*out = (*in).DeepCopy()

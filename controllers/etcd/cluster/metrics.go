@@ -8,11 +8,13 @@ import (
 	ctrlmetrics "sigs.k8s.io/controller-runtime/pkg/metrics"
 
 	etcdv1beta2 "github.com/usher-dev/usher/api/etcd/v1beta2"
+	"github.com/usher-dev/usher/controllers/etcd/observe"
 )
 
 // metrics describes every cluster.
 type metrics struct {
 	members, margin, available, lost, stalled, aside, alarm *prometheus.GaugeVec
+	size, inUse, quota                                      *prometheus.GaugeVec
 	steps                                                   *prometheus.CounterVec
 }
 
@@ -31,6 +33,9 @@ func newMetrics() *metrics {
 		stalled:   gauge("stalled", "1 while the cluster cannot make progress without human intervention."),
 		aside:     gauge("claims_set_aside", "Claims of removed members that wait to be deleted."),
 		alarm:     gauge("alarm", "1 while etcd's alarm of that name is raised.", "alarm"),
+		size:      gauge("database_size_bytes", "Size of a member's database, while the member answers.", "member"),
+		inUse:     gauge("database_in_use_bytes", "The part of a member's database that is not free.", "member"),
+		quota:     gauge("database_quota_bytes", "Size of a member's database at which etcd refuses writes, from etcd 3.6.", "member"),
 		steps: registered(prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "usher_etcdcluster_steps_total", Help: "Steps taken, by kind."}, []string{"action"})),
 	}
@@ -71,10 +76,40 @@ func (m *metrics) left(c types.NamespacedName, claims int) {
 	}
 }
 
+// databases sets the metrics of each member that answers, and removes those of the
+// others: the last size of a member that is gone says nothing.
+func (m *metrics) databases(s *observe.Observed) {
+	namespace, name := s.Cluster.Namespace, s.Cluster.Name
+	set := func(to *prometheus.GaugeVec, member string, bytes int64) {
+		if bytes > 0 {
+			to.WithLabelValues(member, namespace, name).Set(float64(bytes))
+		} else {
+			to.DeleteLabelValues(member, namespace, name)
+		}
+	}
+	record := func(member string, d observe.Database) {
+		set(m.size, member, d.Size)
+		set(m.inUse, member, d.InUse)
+		set(m.quota, member, d.Quota)
+	}
+	for _, was := range s.Before.MemberStatuses {
+		if s.Details[was.Name] == nil {
+			record(was.Name, observe.Database{})
+		}
+	}
+	for member, of := range s.Details {
+		if of.Database == nil {
+			record(member, observe.Database{})
+		} else {
+			record(member, *of.Database)
+		}
+	}
+}
+
 // forget removes the metrics of a deleted cluster.
 func (m *metrics) forget(c types.NamespacedName) {
 	of := prometheus.Labels{"namespace": c.Namespace, "name": c.Name}
-	for _, gauge := range []*prometheus.GaugeVec{m.members, m.margin, m.available, m.lost, m.stalled, m.aside, m.alarm} {
+	for _, gauge := range []*prometheus.GaugeVec{m.members, m.margin, m.available, m.lost, m.stalled, m.aside, m.alarm, m.size, m.inUse, m.quota} {
 		gauge.DeletePartialMatch(of)
 	}
 }

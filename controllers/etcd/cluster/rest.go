@@ -107,6 +107,7 @@ func (c *Controller) sameAnswers(ctx context.Context, r *rest) bool {
 		return false
 	}
 	defer s.Close()
+	c.metrics.databases(s)
 	status := s.Before.DeepCopy()
 	s.RecordMembers(r.desired, status)
 	p := plan.Next(&r.objects.Cluster.Spec, &s.Observation)

@@ -43,6 +43,7 @@ func (c *Controller) report(ctx context.Context, cluster *etcdv1beta2.EtcdCluste
 	s.RecordStep(st, t)
 	c.judge(ctx, cluster, d, s, p)
 	c.metrics.observe(cluster)
+	c.metrics.databases(s)
 	if equality.Semantic.DeepEqual(s.Before, st) {
 		return nil
 	}

@@ -43,6 +43,8 @@ type Detail struct {
 	Storage, Problem string
 	// Since is when the first of its objects was created.
 	Since time.Time
+	// Database is nil if the member did not answer.
+	Database *Database
 }
 
 // Close closes the connection to etcd.
@@ -135,6 +137,7 @@ func (f *reading) readAnswers() {
 		m.Answers, m.Leaderless, m.Leader = a.Status.Leader != 0, a.Status.Leader == 0, leads(a.Status)
 		m.Version = etcd.ReadVersion(a.Status.Version)
 		of.ID, of.Storage = a.Status.Header.MemberId, a.Status.StorageVersion
+		of.Database = databaseOf(a.Status)
 		of.Problem = strings.Join(etcderrors.Reported(a.Status.Errors), "; ")
 	}
 }

@@ -73,6 +73,12 @@ func (s *Observed) status(m *plan.Member, d *member.Desired) etcdv1beta2.MemberS
 		Learner: m.Learner, Leader: m.Leader, Ready: m.Ready(), Lost: m.DataGone, Message: of.Problem,
 		PodRevision: m.PodRevision, StorageRevision: m.StorageRevision,
 	}
+	if known != nil {
+		status.DatabaseSize = known.DatabaseSize
+	}
+	if of.Database != nil {
+		status.DatabaseSize = of.Database.rounded(status.DatabaseSize)
+	}
 	if of.ID != 0 && s.Formed {
 		status.ID = Hex(of.ID)
 	}
