@@ -171,7 +171,8 @@ kind: Pod
 metadata: {name: web, namespace: check-policies, labels: {check: policy}}
 spec: {containers: [{name: web, image: "i:1"}]}
 `)
-	kubectl(strings.NewReplacer("configmaps", "pods", "int(object.data.size) <= params.spec.max", "size(object.spec.containers) > params.spec.max", "live-", "check-", "live: policy", "check: policy").Replace(livePolicy[:strings.Index(livePolicy, "---\n")]), "apply", "-f", "-")
+	onlyPolicy, _, _ := strings.Cut(livePolicy, "---\n")
+	kubectl(strings.NewReplacer("configmaps", "pods", "int(object.data.size) <= params.spec.max", "size(object.spec.containers) > params.spec.max", "live-", "check-", "live: policy", "check: policy").Replace(onlyPolicy), "apply", "-f", "-")
 	status, stdout, stderr := exitOf(t, usher, "explain", "-f", pod, "--cluster", "--kubeconfig", asUser(t, ""))
 	if status != 1 || !strings.Contains(string(stdout), "ValidatingAdmissionPolicy 'check-policy' with binding 'check-binding' denied request: at most 3") {
 		t.Errorf("explain: status %d\n%s%s", status, stdout, stderr)
