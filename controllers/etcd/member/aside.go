@@ -94,7 +94,8 @@ func detach(claim *corev1.PersistentVolumeClaim, cluster *etcdv1beta2.EtcdCluste
 
 // AsideOf parses the annotation.
 func AsideOf(claim *corev1.PersistentVolumeClaim) (a Aside, ok bool) {
-	return a, json.Unmarshal([]byte(claim.Annotations[wellknown.AnnotationEtcdSetAside]), &a) == nil && !a.Until.IsZero()
+	err := json.Unmarshal([]byte(claim.Annotations[wellknown.AnnotationEtcdSetAside]), &a)
+	return a, err == nil && !a.Until.IsZero()
 }
 
 // DefaultClaimGrace is how long a claim is set aside before it is deleted.
