@@ -110,7 +110,11 @@ func (w *Words) show(value any) {
 		}
 	case nil:
 	default:
-		w.shown[fmt.Sprint(v)] = true
+		text := fmt.Sprint(v)
+		w.shown[text] = true
+		for part := range strings.SplitSeq(text, "/") { // such as the group in apiVersion
+			w.shown[part] = true
+		}
 	}
 }
 
