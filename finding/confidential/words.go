@@ -112,8 +112,10 @@ func (w *Words) show(value any) {
 	default:
 		text := fmt.Sprint(v)
 		w.shown[text] = true
-		for part := range strings.SplitSeq(text, "/") { // such as the group in apiVersion
-			w.shown[part] = true
+		for _, separators := range []string{"/", "/.:@"} { // such as the group in apiVersion, and its words
+			for part := range strings.FieldsFuncSeq(text, func(r rune) bool { return strings.ContainsRune(separators, r) }) {
+				w.shown[part] = true
+			}
 		}
 	}
 }

@@ -6,7 +6,7 @@ func TestConceal_OnlyWhatIsConfidential(t *testing.T) {
 	const (
 		secret = `{"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "db"}, "data": {"password": "aHVudGVyMjI="}}`
 		pod    = `{"apiVersion": "policies.example.io/v1", "kind": "Pod", "metadata": {"name": "web"}, "spec": {"containers": [
-			{"name": "c", "image": "registry/of-everybody:1", "env": [{"name": "A", "value": "policies.example.io"}, {"name": "B", "value": "hunter22"}, {"name": "C", "value": "abc"}, {"name": "D", "value": "web"}]}]}}`
+			{"name": "c", "image": "registry/of-everybody:1", "env": [{"name": "A", "value": "policies.example.io"}, {"name": "B", "value": "hunter22"}, {"name": "C", "value": "abc"}, {"name": "D", "value": "web"}, {"name": "E", "value": "example"}]}]}}`
 	)
 	for name, tc := range map[string]struct{ object, text, want string }{
 		"data of a Secret":              {secret, `illegal base64 data in "aHVudGVyMjI="`, `illegal base64 data in "•••"`},
