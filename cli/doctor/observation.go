@@ -89,7 +89,7 @@ type Member struct {
 type Hash struct {
 	Sum                 uint32
 	Revision, Compacted int64
-	// Err says why there is no sum.
+	// Err is the error of the member, if it did not return the sum.
 	Err string
 }
 

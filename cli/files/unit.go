@@ -134,8 +134,8 @@ func (l listed) selected(s *selectable, by labels.Selector, namespace string) it
 	}
 }
 
-// sameNamespace reports whether two objects may be deployed to one namespace: whoever
-// applies them chooses that of an object without one.
+// sameNamespace reports whether two objects may be deployed to one namespace. The user
+// chooses the namespace of an object without one when applying it.
 func sameNamespace(a, b string) bool { return a == "" || b == "" || a == b }
 
 // PodLabels implements policies.Unit.

@@ -132,7 +132,7 @@ func (w *walk) never(condition ast.Expr) {
 	w.replace(condition.Pos(), condition.End(), "("+w.text(condition)+") && false", "never")
 }
 
-// negate negates a condition that has no operator of its own to change.
+// negate adds an exclamation mark to a condition without an operator to swap.
 func (w *walk) negate(condition ast.Expr) {
 	switch condition.(type) {
 	case *ast.Ident, *ast.CallExpr, *ast.SelectorExpr:

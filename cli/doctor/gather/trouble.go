@@ -66,7 +66,7 @@ func said(err error) string {
 	return text
 }
 
-// unreached says why there is no connection.
+// unreached describes the error of a connection attempt.
 func unreached(err error, timeout time.Duration) *doctor.Trouble {
 	var operation *net.OpError
 	switch {

@@ -82,9 +82,9 @@ func save(ctx context.Context, places *Places, endpoints *Reach, b *etcdv1beta2.
 }
 
 // free reports whether the key is unused. That of a single backup may be left
-// over from another attempt, which never overwrites another EtcdBackup's. Each
-// attempt at a periodic backup has a key of its own, unless the clock was set
-// back to the same second.
+// over from another attempt, which never overwrites another EtcdBackup's. A
+// periodic backup writes to a new key at each attempt, unless somebody set the
+// clock back to the same second.
 func free(ctx context.Context, place *Place, key string, b *etcdv1beta2.EtcdBackup) error {
 	is, err := place.Store.Stat(ctx, key)
 	switch {

@@ -218,8 +218,8 @@ func (f *reading) readPeers() {
 	}
 }
 
-// readCause reads why a member is no longer listed. Without a record a person
-// removed it with another client of etcd.
+// readCause sets the cause of a removal that the controller did not record: a
+// person removed the member with another client of etcd.
 func (f *reading) readCause(m *plan.Member) {
 	recorded := slices.ContainsFunc(f.Before.SetAside, func(c etcdv1beta2.SetAsideClaim) bool { return c.Claim == m.Name })
 	if f.Formed && f.Quorum && !m.Listed && !recorded {
@@ -227,7 +227,7 @@ func (f *reading) readCause(m *plan.Member) {
 	}
 }
 
-// readClaims reads the claims that are no member's.
+// readClaims reads the claims that do not belong to a member.
 func (f *reading) readClaims() {
 	for _, claim := range f.Former {
 		f.Retained = append(f.Retained, claim.Name)
