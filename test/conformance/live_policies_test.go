@@ -23,8 +23,9 @@ apiVersion: admissionregistration.k8s.io/v1
 kind: ValidatingAdmissionPolicyBinding
 metadata: {name: live-binding}
 spec: {policyName: live-policy, validationActions: [Deny], paramRef: {selector: {matchLabels: {live: policy}}, parameterNotFoundAction: Deny}}
----
-apiVersion: v1
+`
+
+const liveObjects = `apiVersion: v1
 kind: Namespace
 metadata: {name: live-policies, labels: {stage: live}}
 ---
@@ -49,9 +50,10 @@ spec:
   versions: [{name: v1, served: true, storage: true, schema: {openAPIV3Schema: {type: object, properties: {spec: {type: object, properties: {max: {type: integer}}}}}}}]
 `
 
-// withLivePolicies applies policies to the cluster, and returns the program usher and
-// kubectl, which applies the text.
-func withLivePolicies(t *testing.T, policies string) (usher string, kubectl func(stdin string, args ...string)) {
+// withLivePolicies applies objects, and then policies about them, to the cluster, and
+// returns the program usher and kubectl, which applies the text. The order matters: a
+// server with a new policy may refuse an object until it sees the policy's parameters.
+func withLivePolicies(t *testing.T, objects, policies string) (usher string, kubectl func(stdin string, args ...string)) {
 	t.Helper()
 	dir := t.TempDir()
 	kubeconfig := write(t, dir, "kubeconfig", string(plane.Kubeconfig))
@@ -65,20 +67,22 @@ func withLivePolicies(t *testing.T, policies string) (usher string, kubectl func
 	}
 	kubectl(ceilingDefinition, "apply", "-f", "-")
 	kubectl("", "wait", "--for=condition=Established", "crd/ceilings.policies.example.com")
-	kubectl(policies, "apply", "-f", "-")
-	t.Cleanup(func() { kubectl(policies, "delete", "--wait=false", "-f", "-") })
+	for _, applied := range []string{objects, policies} {
+		kubectl(applied, "apply", "-f", "-")
+		t.Cleanup(func() { kubectl(applied, "delete", "--wait=false", "-f", "-") })
+	}
 	return usher, kubectl
 }
 
 // TestDiffLive_Policies_ComeFromTheCluster compares a ConfigMap about which a policy of
 // the cluster decides, with a parameter and a namespace of the cluster.
 func TestDiffLive_Policies_ComeFromTheCluster(t *testing.T) {
-	usher, kubectl := withLivePolicies(t, livePolicy)
+	usher, kubectl := withLivePolicies(t, liveObjects, livePolicy)
 	kubectl("", "create", "clusterrole", "configmap-reader", "--verb=get", "--resource=configmaps")
 	kubectl("", "create", "clusterrolebinding", "configmap-reader", "--clusterrole=configmap-reader", "--user=configmap-reader")
 
 	const by = "ValidatingAdmissionPolicy 'live-policy' with binding 'live-binding' denied request: "
-	configMap := livePolicy[strings.LastIndex(livePolicy, "---\n")+4:]
+	configMap := liveObjects[strings.LastIndex(liveObjects, "---\n")+4:]
 	for name, tc := range map[string]struct {
 		edit   [2]string
 		user   string
@@ -115,7 +119,8 @@ func TestCheck_Cluster_JudgesAsTheClusterWould(t *testing.T) {
 		t.Fatal("the binding has no selector to replace")
 	}
 	// Without a controller manager, a namespace that another test deleted stays.
-	usher, kubectl := withLivePolicies(t, strings.NewReplacer(selector, "selector: {}, parameterNotFoundAction", "live-", "check-", "live: policy", "check: policy").Replace(livePolicy))
+	check := strings.NewReplacer(selector, "selector: {}, parameterNotFoundAction", "live-", "check-", "live: policy", "check: policy")
+	usher, kubectl := withLivePolicies(t, check.Replace(liveObjects), check.Replace(livePolicy))
 	kubectl("", "create", "clusterrole", "definition-reader", "--verb=list", "--resource=customresourcedefinitions")
 	kubectl("", "create", "clusterrolebinding", "definition-reader", "--clusterrole=definition-reader", "--user=definition-reader")
 	file := write(t, t.TempDir(), "new.yaml", `apiVersion: v1
