@@ -28,15 +28,7 @@ func init() {
 		Harm:    "each apply resets the number of pods, even during peak load",
 		Fix:     "remove `replicas` from the manifest",
 		Check: func(p *policies.Pass) {
-			var replicas *int32
-			switch t := p.Typed.(type) {
-			case *appsv1.Deployment:
-				replicas = t.Spec.Replicas
-			case *appsv1.StatefulSet:
-				replicas = t.Spec.Replicas
-			case *appsv1.ReplicaSet:
-				replicas = t.Spec.Replicas
-			}
+			replicas, _ := replicasOf(p.Typed)
 			// The autoscaler itself scales, and it adjusts what a person scaled.
 			if p.Scaled || replicas == nil || *replicas == 1 && p.Defaulted && !applied(p) {
 				return
@@ -47,6 +39,21 @@ func init() {
 			}
 		},
 	})
+}
+
+// replicasOf returns spec.replicas of a workload; ok is false for other objects.
+func replicasOf(object any) (replicas *int32, ok bool) {
+	switch t := object.(type) {
+	case *appsv1.Deployment:
+		return t.Spec.Replicas, true
+	case *appsv1.StatefulSet:
+		return t.Spec.Replicas, true
+	case *appsv1.ReplicaSet:
+		return t.Spec.Replicas, true
+	case *corev1.ReplicationController:
+		return t.Spec.Replicas, true
+	}
+	return nil, false
 }
 
 // applied reports whether the manifest that kubectl applied sets replicas. The

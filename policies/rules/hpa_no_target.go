@@ -11,7 +11,6 @@ import (
 	"github.com/usher-dev/usher/finding"
 	"github.com/usher-dev/usher/finding/release"
 	"github.com/usher-dev/usher/policies"
-	"github.com/usher-dev/usher/suggest"
 )
 
 // scalable are the built-in kinds that autoscalers scale.
@@ -39,8 +38,8 @@ func init() {
 			for _, kind := range scalable {
 				if names := u.Names(kind); kind != target.Kind && slices.Contains(names, target.Name) {
 					instead = " (there is " + kind + " " + target.Name + ")"
-				} else if near := suggest.Nearest(target.Name, names); near != "" && kind == target.Kind {
-					instead = " (there is " + near + ")"
+				} else if near := thereIs("", target.Name, names); near != "" && kind == target.Kind {
+					instead = near
 				}
 			}
 			if instead == "" && !u.HasPods() {

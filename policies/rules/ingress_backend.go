@@ -11,7 +11,6 @@ import (
 	"github.com/usher-dev/usher/finding"
 	"github.com/usher-dev/usher/finding/release"
 	"github.com/usher-dev/usher/policies"
-	"github.com/usher-dev/usher/suggest"
 )
 
 // ingress-backend: an Ingress leads to a Service that is not among the files, or to a
@@ -58,14 +57,12 @@ func judgeBackend(p *policies.Pass, u policies.Unit, at *field.Path, b *networki
 	name, port := b.Service.Name, b.Service.Port
 	found := u.Named("Service", p.Meta.Namespace, name)
 	if len(found) == 0 {
-		instead := ""
 		names := u.Names("Service")
-		switch near := suggest.Nearest(name, names); {
+		instead := thereIs("", name, names)
+		switch {
 		case slices.Contains(names, name) && u.Has("Service"):
 			instead = " in its namespace"
-		case near != "" && near != name:
-			instead = " (there is " + near + ")"
-		case !u.Has("Service"):
+		case instead == "" && !u.Has("Service"):
 			return
 		}
 		p.Report(at.Child("name"), name, "name is "+name+", a Service that the files do not have"+instead+": write the name of a Service")

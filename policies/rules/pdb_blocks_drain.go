@@ -1,10 +1,8 @@
 package rules
 
 import (
-	appsv1 "k8s.io/api/apps/v1"
 	autoscalingv1 "k8s.io/api/autoscaling/v1"
 	autoscalingv2 "k8s.io/api/autoscaling/v2"
-	corev1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
@@ -72,20 +70,8 @@ func expected(p *policies.Pass, selector *metav1.LabelSelector) (pods int32, ok 
 	}
 	compared := 0
 	for o := range u.Selected(by, p.Meta.Namespace) {
-		var replicas *int32
-		switch t := o.Typed.(type) {
-		case *appsv1.Deployment:
-			replicas = t.Spec.Replicas
-		case *appsv1.StatefulSet:
-			replicas = t.Spec.Replicas
-		case *appsv1.ReplicaSet:
-			replicas = t.Spec.Replicas
-		case *corev1.ReplicationController:
-			replicas = t.Spec.Replicas
-		default:
-			return 0, false
-		}
-		if compared++; compared > policies.MaxCompared || p.Ended() {
+		replicas, ok := replicasOf(o.Typed)
+		if compared++; !ok || compared > policies.MaxCompared || p.Ended() {
 			return 0, false
 		}
 		pods += mostReplicas(autoscalers, o, value(replicas, 1))

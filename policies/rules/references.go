@@ -38,10 +38,19 @@ func nearLabel(u policies.Unit, selector map[string]string) string {
 	for _, key := range slices.Sorted(maps.Keys(selector)) {
 		value := selector[key]
 		if values := u.PodLabels(key); !slices.Contains(values, value) {
-			if near := suggest.Nearest(value, values); near != "" {
-				return " (there is " + key + "=" + near + ")"
+			if near := thereIs(key+"=", value, values); near != "" {
+				return near
 			}
 		}
+	}
+	return ""
+}
+
+// thereIs names the known name that was probably meant, after a prefix, as a part of a
+// sentence; it is empty without one.
+func thereIs(prefix, name string, known []string) string {
+	if near := suggest.Nearest(name, known); near != "" && near != name {
+		return " (there is " + prefix + near + ")"
 	}
 	return ""
 }

@@ -9,7 +9,6 @@ import (
 	"github.com/usher-dev/usher/finding"
 	"github.com/usher-dev/usher/finding/release"
 	"github.com/usher-dev/usher/policies"
-	"github.com/usher-dev/usher/suggest"
 )
 
 // service-named-port: a Service's targetPort names a port that none of the pods declares
@@ -47,10 +46,7 @@ func init() {
 				if protocol := orTCP(port.Protocol); protocol != corev1.ProtocolTCP {
 					said = " for " + string(protocol)
 				}
-				if near := suggest.Nearest(name, others); near != "" {
-					said += " (there is " + near + ")"
-				}
-				p.Report(field.NewPath("spec", "ports").Index(i).Child("targetPort"), name, "targetPort names the port "+name+", which the pods of "+pods+" do not declare"+said+": write the name of a container's port, or a number")
+				p.Report(field.NewPath("spec", "ports").Index(i).Child("targetPort"), name, "targetPort names the port "+name+", which the pods of "+pods+" do not declare"+said+thereIs("", name, others)+": write the name of a container's port, or a number")
 			}
 		}),
 	})
