@@ -13,6 +13,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/usher-dev/usher/api/wellknown"
+	"github.com/usher-dev/usher/facts/refused"
 	"github.com/usher-dev/usher/injector"
 )
 
@@ -111,15 +112,16 @@ func (c *Cluster) answers(ctx context.Context) Check {
 // answered reads the API server's answer about a pod that usher must deny.
 func answered(namespace, logs string, err error) Check {
 	check := Check{Section: injectionSection, Name: "dry run", State: Failed, Remedy: logs}
-	switch {
-	case err == nil:
+	if err == nil {
 		check.Message = fmt.Sprintf("the API server admits a pod in namespace %s that asks for a template that does not exist, which usher denies: the API server did not call usher, or usher did not answer", namespace)
-	case strings.Contains(err.Error(), " denied the request: ") && ofUsher.MatchString(err.Error()):
+		return check
+	}
+	if found, ok := refused.ByUsher(err.Error()); ok && !found.Unreached {
 		check.State, check.Remedy = OK, ""
 		check.Message = fmt.Sprintf("usher answers: it denies a pod in namespace %s that asks for a template that does not exist", namespace)
-	default:
-		check.Message = fmt.Sprintf("the API server refuses a pod in namespace %s: %s", namespace, causes(err))
+		return check
 	}
+	check.Message = fmt.Sprintf("the API server refuses a pod in namespace %s: %s", namespace, causes(err))
 	return check
 }
 

@@ -10,6 +10,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/usher-dev/usher/facts/refused"
 	"github.com/usher-dev/usher/finding"
 )
 
@@ -60,9 +61,13 @@ func refusalsOf(events []corev1.Event, now time.Time) []refusal {
 		if e.Reason != "FailedCreate" || now.Sub(at) > lookBack {
 			continue
 		}
-		r := refusal{namespace: e.InvolvedObject.Namespace, owner: strings.ToLower(e.InvolvedObject.Kind) + "/" + e.InvolvedObject.Name, count: count}
-		if !r.read(e.Message) {
+		read, ok := refused.ByUsher(e.Message)
+		if !ok {
 			continue
+		}
+		r := refusal{
+			namespace: e.InvolvedObject.Namespace, owner: strings.ToLower(e.InvolvedObject.Kind) + "/" + e.InvolvedObject.Name,
+			reason: read.Said, unreachable: read.Unreached, count: count,
 		}
 		same := func(o refusal) bool {
 			return o.namespace == r.namespace && o.owner == r.owner && o.reason == r.reason && o.unreachable == r.unreachable
@@ -74,20 +79,6 @@ func refusalsOf(events []corev1.Event, now time.Time) []refusal {
 		found = append(found, r)
 	}
 	return found
-}
-
-// read reads from an Event's message what usher had to do with it; false if nothing.
-func (r *refusal) read(message string) bool {
-	const denied, failed = " denied the request: ", "failed calling webhook "
-	if before, reason, ok := strings.Cut(message, denied); ok && ofUsher.MatchString(before) {
-		r.reason = reason
-		return true
-	}
-	if _, reason, ok := strings.Cut(message, failed); ok && ofUsher.MatchString(reason) {
-		r.reason, r.unreachable = reason, true
-		return true
-	}
-	return false
 }
 
 // refusalChecks reports denials, which usher is there for, apart from pods that the

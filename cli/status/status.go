@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -122,9 +121,6 @@ func ago(d time.Duration) string {
 	}
 	return finding.Count(int(d.Hours()/24), "day")
 }
-
-// ofUsher finds the name of usher's webhook in a message of the API server.
-var ofUsher = regexp.MustCompile(`"[^"]*\.usher\.dev"`)
 
 // causes are the reasons of a refusal, or its message.
 func causes(err error) string {

@@ -1,9 +1,6 @@
 package refusals
 
-import (
-	"regexp"
-	"strings"
-)
+import "github.com/usher-dev/usher/facts/refused"
 
 // A refusal is why a controller of Kubernetes could not create a pod or a Job.
 type refusal struct {
@@ -22,21 +19,15 @@ const (
 	ReasonUnreachable = "UsherUnreachable"
 )
 
-// What the API server answers when a webhook denies a request or cannot be called.
-// The names of usher's webhooks end in usher.dev.
-var (
-	denied      = regexp.MustCompile(`(?s)admission webhook "[^"]+\.usher\.dev" denied the request: (.+)`)
-	unreachable = regexp.MustCompile(`failed calling webhook "[^"]+\.usher\.dev"`)
-)
-
 // parse reads the refusal from the note of an Event with the reason FailedCreate,
 // and reports whether it is about usher.
 func parse(note string) (refusal, bool) {
-	if found := denied.FindStringSubmatch(note); found != nil {
-		return refusal{ReasonRefused, strings.TrimSpace(found[1])}, true
-	}
-	if unreachable.MatchString(note) {
+	found, ok := refused.ByUsher(note)
+	switch {
+	case !ok:
+		return refusal{}, false
+	case found.Unreached:
 		return refusal{ReasonUnreachable, "the API server could not ask usher, which must decide about these pods"}, true
 	}
-	return refusal{}, false
+	return refusal{ReasonRefused, found.Said}, true
 }

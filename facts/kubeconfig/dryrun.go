@@ -15,6 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/usher-dev/usher/facts/refused"
 	"github.com/usher-dev/usher/finding/reason"
 	"github.com/usher-dev/usher/injector"
 )
@@ -122,15 +123,11 @@ func (c *Cluster) read(ctx context.Context, n *Prediction, asked, created *unstr
 	return nil
 }
 
-// denial is the beginning of the API server's message when a webhook denies a
-// request.
-const denial = "denied the request: "
-
 // deny reads from the API server's response why it refuses the pod. usher's own
 // denial has a cause for each problem.
 func (n *Prediction) deny(status metav1.Status) {
 	n.Denied = true
-	_, said, byWebhook := strings.Cut(status.Message, denial)
+	said, byWebhook := refused.ByWebhook(status.Message)
 	if byWebhook && status.Details != nil {
 		for _, cause := range status.Details.Causes {
 			n.Problems = append(n.Problems, Problem{string(cause.Type), cause.Field, cause.Message})
