@@ -152,6 +152,9 @@ type Pod struct {
 	// Sealed: it starts only with the member's data. Exposed: clients are sent to
 	// it.
 	Sealed, Exposed bool
+	// Digest is the digest in the spec by which its container was told to run the
+	// version, and does; "" if it does not, or runs it by the tag.
+	Digest string
 	// Reason is why it does not run, in a word (ImagePullBackOff), Message in a
 	// sentence.
 	Reason, Message string

@@ -27,6 +27,10 @@ func etcdCluster() Kind {
 				Path: "spec.repository", Outcome: Rollout,
 				Harm: "recreates the members' pods one at a time, the leader last; the images in the repository must be etcd's",
 			},
+			{
+				Path: "spec.imageDigests", Outcome: Rollout,
+				Harm: "recreates the pods of members whose version gets another digest, one at a time, the leader last",
+			},
 			elseInPlace,
 		},
 		plan: planEtcd,

@@ -76,6 +76,8 @@ func run(m *testing.M) (int, error) {
 		cancel()
 		return 1, err
 	}
+	shared.kubelet.Contain(digest36, v36)
+	shared.kubelet.Contain(digest37, v37)
 	defer shared.kubelet.Wait()
 	defer cancel()
 	shared.client, err = client.New(shared.plane.Config, client.Options{Scheme: testScheme()})
