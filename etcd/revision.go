@@ -33,10 +33,22 @@ func PodRevision(spec *v1beta2.ClusterSpec) string {
 		Pod        v1beta2.PodPolicy
 		TLS        *v1beta2.TLSPolicy
 	}{cmp.Or(spec.Repository, DefaultRepository), pod, spec.TLS})
-	if nothing := revision(v1beta2.PodAdditions{}); revision(additions) != nothing {
-		return JoinRevision(base, revision(additions), "")
+	return JoinRevision(base, additionsRevision(podAdditions{additions, IPv6(spec)}), "")
+}
+
+// podAdditions is what pods depend on and v0.1 does not know. Fields that are
+// absent are absent from its JSON, so that others may follow.
+type podAdditions struct {
+	v1beta2.PodAdditions
+	IPv6 bool `json:"ipv6,omitempty"`
+}
+
+// additionsRevision returns a hash of the additions; "" without any.
+func additionsRevision(a podAdditions) string {
+	if hash := revision(a); hash != revision(podAdditions{}) {
+		return hash
 	}
-	return base
+	return ""
 }
 
 // JoinRevision returns the revision of a pod: its hash as in v0.1, that of the

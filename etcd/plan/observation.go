@@ -291,16 +291,6 @@ func (o *Observation) Voters() int {
 	return all
 }
 
-// Durable reports whether every voting member has its data on a claim.
-func (o *Observation) Durable() bool {
-	for i := range o.Members {
-		if m := &o.Members[i]; m.voting() && !m.Durable {
-			return false
-		}
-	}
-	return o.Voters() > 0
-}
-
 // decides reports whether the voters have a quorum, and agreed on the list of
 // members.
 func (o *Observation) decides() bool {

@@ -72,6 +72,15 @@ func TestPodsOfEtcdClusters_BadValuesAreToldWhatToWrite(t *testing.T) {
 			},
 			refusal: "spec.pod.etcdArgs sets the same",
 		},
+		"IPv6": {edit: func(s *v1beta2.ClusterSpec) { s.IPFamilies = []v1beta2.IPFamily{"IPv6"} }},
+		"both families": {edit: func(s *v1beta2.ClusterSpec) {
+			s.IPFamilies, s.IPFamilyPolicy = []v1beta2.IPFamily{"IPv6", "IPv4"}, corev1.IPFamilyPolicyPreferDualStack
+		}},
+		"both without policy": {edit: func(s *v1beta2.ClusterSpec) { s.IPFamilies = []v1beta2.IPFamily{"IPv6", "IPv4"} }, refusal: "two ipFamilies need ipFamilyPolicy"},
+		"one family twice": {edit: func(s *v1beta2.ClusterSpec) {
+			s.IPFamilies, s.IPFamilyPolicy = []v1beta2.IPFamily{"IPv6", "IPv6"}, corev1.IPFamilyPolicyPreferDualStack
+		}, refusal: "ipFamilies are IPv4, IPv6, or both"},
+		"another policy": {edit: func(s *v1beta2.ClusterSpec) { s.IPFamilyPolicy = "Dual" }, refusal: "spec.ipFamilyPolicy"},
 		"another variable": {edit: func(s *v1beta2.ClusterSpec) {
 			args("snapshot-count", "1000")(s)
 			s.Pod.EtcdEnv = []corev1.EnvVar{{Name: "GOMEMLIMIT", Value: "1GiB"}}
@@ -91,5 +100,26 @@ func TestPodsOfEtcdClusters_BadValuesAreToldWhatToWrite(t *testing.T) {
 				t.Errorf("got %v, want %q", err, tc.refusal)
 			}
 		})
+	}
+}
+
+func TestTheFirstIPFamilyOfAnEtcdCluster_DoesNotChange(t *testing.T) {
+	c := webhooktest.Started(t)
+	kube, _ := etcdClient(t, c)
+	ns := c.NewNamespace(t, nil)
+	object := &v1beta2.EtcdCluster{
+		ObjectMeta: metav1.ObjectMeta{Name: "main", Namespace: ns},
+		Spec:       v1beta2.ClusterSpec{Size: 1, Version: "3.6.16", IPFamilies: []v1beta2.IPFamily{"IPv6"}},
+	}
+	if err := kube.Create(t.Context(), object); err != nil {
+		t.Fatal(err)
+	}
+	object.Spec.IPFamilies = []v1beta2.IPFamily{"IPv4"}
+	if err := kube.Update(t.Context(), object, client.DryRunAll); err == nil || !strings.Contains(err.Error(), "the first of ipFamilies cannot change") {
+		t.Errorf("got %v", err)
+	}
+	object.Spec.IPFamilies, object.Spec.IPFamilyPolicy = []v1beta2.IPFamily{"IPv6", "IPv4"}, corev1.IPFamilyPolicyPreferDualStack
+	if err := kube.Update(t.Context(), object, client.DryRunAll); err != nil {
+		t.Errorf("a second family is refused: %v", err)
 	}
 }

@@ -55,3 +55,8 @@ type EtcdArg string
 // +kubebuilder:validation:MaxLength=71
 // +kubebuilder:validation:Pattern=`^sha256:[0-9a-f]{64}$`
 type ImageDigest string
+
+// An IPFamily is IPv4 or IPv6.
+//
+// +kubebuilder:validation:MaxLength=4
+type IPFamily string
