@@ -39,3 +39,55 @@ func TestPodRevisionsOfThePreviousRelease(t *testing.T) {
 		})
 	}
 }
+
+// TestPodRevision_AdditionsKeepTheHashOfThePreviousRelease: the previous release
+// finds its hash on pods with the fields that it does not know.
+func TestPodRevision_AdditionsKeepTheHashOfThePreviousRelease(t *testing.T) {
+	const base = "37fdec31be"
+	seen := map[string]string{}
+	for name, additions := range map[string]v1beta2.PodAdditions{
+		"a spread":      {TopologySpreadConstraints: []corev1.TopologySpreadConstraint{{MaxSkew: 1, TopologyKey: "zone"}}},
+		"a priority":    {PriorityClassName: "high"},
+		"a pull secret": {ImagePullSecrets: []corev1.LocalObjectReference{{Name: "registry"}}},
+	} {
+		spec := v1beta2.ClusterSpec{Size: 3, Version: "3.6.6", Pod: &v1beta2.PodPolicy{PodAdditions: additions}}
+		revision := PodRevision(&spec)
+		was, added := SplitRevision(revision)
+		if was != base || added == "" {
+			t.Errorf("%s: the revision is %s, want that of the previous release, %s, and another hash", name, revision, base)
+		}
+		if other, ok := seen[added]; ok {
+			t.Errorf("%s has the revision of %s", name, other)
+		}
+		seen[added] = name
+	}
+	empty := v1beta2.ClusterSpec{Size: 3, Version: "3.6.6", Pod: &v1beta2.PodPolicy{}}
+	if got := PodRevision(&empty); got != base {
+		t.Errorf("without additions the revision is %s, want %s", got, base)
+	}
+	byDigest := v1beta2.ClusterSpec{Size: 3, Version: "3.6.6", ImageDigests: map[string]v1beta2.ImageDigest{"3.6.6": "sha256:a"}}
+	if got := PodRevision(&byDigest); got != base {
+		t.Errorf("with a digest the revision is %s, want %s", got, base)
+	}
+}
+
+func TestCompareDigest(t *testing.T) {
+	spec := &v1beta2.ClusterSpec{ImageDigests: map[string]v1beta2.ImageDigest{"3.6.6": "sha256:a"}}
+	for name, c := range map[string]struct {
+		version  Version
+		revision string
+		current  bool
+	}{
+		"the digest of its version":                   {Version{3, 6, 6}, "base@sha256:a", true},
+		"that, and additions":                         {Version{3, 6, 6}, "base+more@sha256:a", true},
+		"another digest":                              {Version{3, 6, 6}, "base@sha256:b", false},
+		"the tag, where the spec has a digest":        {Version{3, 6, 6}, "base", false},
+		"the tag of a version without a digest":       {Version{3, 5, 35}, "base", true},
+		"a digest that the spec does not have (more)": {Version{3, 5, 35}, "base@sha256:a", false},
+	} {
+		got := CompareDigest(spec, c.version, c.revision)
+		if current := got == "base" || got == "base+more"; current != c.current {
+			t.Errorf("%s: %s becomes %s", name, c.revision, got)
+		}
+	}
+}

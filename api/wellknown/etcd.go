@@ -65,6 +65,12 @@ const (
 	// AnnotationEtcdPodRevision is a hash of the part of the spec that the pod was
 	// created from.
 	AnnotationEtcdPodRevision = EtcdPrefix + "pod-revision"
+	// AnnotationEtcdPodAdditions is a hash of those fields that v0.1 does not know
+	// and its hash does not cover; absent if the spec has none.
+	AnnotationEtcdPodAdditions = EtcdPrefix + "pod-additions"
+	// AnnotationEtcdImageDigest is the digest in the spec by which the pod was told
+	// to run its version; absent if it runs it by the tag.
+	AnnotationEtcdImageDigest = EtcdPrefix + "image-digest"
 	// AnnotationEtcdStorageRevision is a hash of the part of the spec that the
 	// member's storage was created from.
 	AnnotationEtcdStorageRevision = EtcdPrefix + "storage-revision"

@@ -152,6 +152,9 @@ type Pod struct {
 	// Sealed: it starts only with the member's data. Exposed: clients are sent to
 	// it.
 	Sealed, Exposed bool
+	// Digest is the digest in the spec by which its container was told to run the
+	// version, and does; "" if it does not, or runs it by the tag.
+	Digest string
 	// Reason is why it does not run, in a word (ImagePullBackOff), Message in a
 	// sentence.
 	Reason, Message string
@@ -286,16 +289,6 @@ func (o *Observation) voters() (all, healthy int) {
 func (o *Observation) Voters() int {
 	all, _ := o.voters()
 	return all
-}
-
-// Durable reports whether every voting member has its data on a claim.
-func (o *Observation) Durable() bool {
-	for i := range o.Members {
-		if m := &o.Members[i]; m.voting() && !m.Durable {
-			return false
-		}
-	}
-	return o.Voters() > 0
 }
 
 // decides reports whether the voters have a quorum, and agreed on the list of

@@ -66,6 +66,9 @@ const (
 	// StallClaimEnding: a member's claim is being deleted, and only its pod keeps
 	// its data.
 	StallClaimEnding = "ClaimTerminating"
+	// StallImage: the image whose digest is in the spec has another version than the
+	// spec says.
+	StallImage = "ImageVersion"
 	// StallLimit: replacing more members needs human intervention.
 	StallLimit = "ReplacementLimit"
 	// StallStatusLost: the status does not record that the cluster was formed, but
@@ -108,7 +111,7 @@ func plan(spec *v1beta2.ClusterSpec, seen *Observation, steps int) Plan {
 	}
 	o := *seen
 	o.Limits = seen.Limits.orDefault()
-	o.Members = slices.Clone(seen.Members)
+	o.Members = w.compareDigests(seen.Members)
 	o.SetAside = slices.Clone(seen.SetAside)
 	for i := range steps {
 		d := w.decide(&o)

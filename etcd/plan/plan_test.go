@@ -33,6 +33,11 @@ func claims(storage string) func(*v1beta2.ClusterSpec) {
 		}
 	}
 }
+func digest(version, digest string) func(*v1beta2.ClusterSpec) {
+	return func(s *v1beta2.ClusterSpec) {
+		s.ImageDigests = map[string]v1beta2.ImageDigest{version: v1beta2.ImageDigest(digest)}
+	}
+}
 func labelled(s *v1beta2.ClusterSpec) { s.Pod.Labels = map[string]string{"team": "a"} }
 func paused(s *v1beta2.ClusterSpec)   { s.Paused = true }
 func encrypted(s *v1beta2.ClusterSpec) {
@@ -167,6 +172,21 @@ func TestPlans(t *testing.T) {
 			blocked: plan.QuorumLost,
 			message: "2 of 3 voting members have lost their data, and the remaining 1 are fewer than the quorum of 2: usher removes nothing; restore a backup",
 		},
+		"an upgrade by digest": {
+			from: spec(claims("1Gi"), digest("3.6.16", "a")), to: spec(claims("1Gi"), version("3.7.3"), digest("3.7.3", "b")),
+			steps: []string{
+				"have c-2 run 3.7.3 [1, 0 meanwhile]",
+				"have c-3 run 3.7.3 [1, 0 meanwhile]",
+				"move the leadership to c-2: c-1 leads, and is next [1]",
+				"have c-1 run 3.7.3 [1, 0 meanwhile]",
+				"wait until the cluster version is 3.7 [1]",
+			},
+		},
+		"another digest of the same version": {
+			from: spec(size(1), claims("1Gi"), digest("3.6.16", "a")), to: spec(size(1), claims("1Gi"), digest("3.6.16", "b")),
+			steps: []string{"recreate the pod of c-1 on its claim: its pod does not match the spec [0, -1 meanwhile]"},
+		},
+		"a digest of a version that nothing runs": {from: spec(claims("1Gi")), to: spec(claims("1Gi"), digest("3.7.3", "b"))},
 		"paused": {from: spec(), to: spec(size(5), paused), blocked: plan.Paused, message: "spec.paused is true: usher does not change the cluster"},
 		"a skipped minor that slipped past leaves the version, not the rest": {
 			from: spec(version("3.5.35"), size(1)), to: spec(version("3.7.3"), size(2)),

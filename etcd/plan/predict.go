@@ -94,7 +94,7 @@ func (p *prediction) AddToService(_ context.Context, s Step) error {
 
 func (p *prediction) Upgrade(_ context.Context, s Step) error {
 	return p.change(s, func(m *Member) {
-		m.Target = s.Version
+		m.Target, m.PodRevision = s.Version, withoutDigest(m.PodRevision)
 		if !m.Learner {
 			m.serve(s.Version)
 		}

@@ -59,6 +59,7 @@ func Settled(name string, spec *v1beta2.ClusterSpec) Observation {
 	for i := range spec.Size {
 		m := w.member(fmt.Sprintf("%s-%d", name, i+1), v)
 		m.serve(v)
+		m.PodRevision = etcd.JoinRevision(m.PodRevision, "", etcd.ImageDigest(spec, v.String()))
 		m.Leader, m.Pod.Exposed = i == 0, true
 		o.Members = append(o.Members, m)
 	}

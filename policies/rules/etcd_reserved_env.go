@@ -31,8 +31,11 @@ func init() {
 			}
 			path := field.NewPath("spec", "pod")
 			for i, e := range c.Spec.Pod.EtcdEnv {
-				if etcd.ReservedVariable(e.Name) {
+				switch {
+				case etcd.ReservedVariable(e.Name):
 					p.Report(path.Child("etcdEnv").Index(i).Child("name"), e.Name, "name is "+e.Name+", which the controller sets by a flag; etcd does not start with both: remove the variable")
+				case etcd.IgnoredVariable(&c.Spec, e.Name):
+					p.Report(path.Child("etcdEnv").Index(i).Child("name"), e.Name, "name is "+e.Name+", and spec.pod.etcdArgs sets the same; etcd does not start with both: remove the variable")
 				}
 			}
 			if value, ok := c.Spec.Pod.Annotations[wellknown.AnnotationEtcdVersion]; ok {

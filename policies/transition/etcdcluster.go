@@ -27,6 +27,18 @@ func etcdCluster() Kind {
 				Path: "spec.repository", Outcome: Rollout,
 				Harm: "recreates the members' pods one at a time, the leader last; the images in the repository must be etcd's",
 			},
+			{
+				Path: "spec.imageDigests", Outcome: Rollout,
+				Harm: "recreates the pods of members whose version gets another digest, one at a time, the leader last",
+			},
+			{
+				Path: "spec.ipFamilies", Outcome: Rollout,
+				Harm: "changes the families of the Services, and recreates the members' pods where IPv6 is new; the first family cannot change",
+			},
+			{
+				Path: "spec.ipFamilyPolicy", Outcome: Rollout,
+				Harm: "changes the families of the Services, and recreates the members' pods where a second family is new",
+			},
 			elseInPlace,
 		},
 		plan: planEtcd,

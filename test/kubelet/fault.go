@@ -131,6 +131,14 @@ func (k *Kubelet) pull(image string) error {
 	return nil
 }
 
+// Contain says which version of etcd the image with that digest contains, whatever
+// its tag.
+func (k *Kubelet) Contain(digest, version string) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.contents[digest] = version
+}
+
 // A pullError is why a container does not start.
 type pullError struct{ image string }
 

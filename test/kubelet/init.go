@@ -2,6 +2,7 @@ package kubelet
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -92,6 +93,11 @@ func (k *Kubelet) programs(path, image string) (string, bool) {
 		return "", false
 	}
 	_, tag, _ := strings.Cut(image, ":v")
+	if _, digest, found := strings.Cut(image, "@"); found {
+		k.mu.Lock()
+		tag = cmp.Or(k.contents[digest], tag)
+		k.mu.Unlock()
+	}
 	return filepath.Join(k.binaries, program+"-"+strings.Join(strings.SplitN(tag+".", ".", 3)[:2], ".")), true
 }
 

@@ -49,7 +49,8 @@ type Kubelet struct {
 	versions map[types.UID]*corev1.Pod // the latest from the API server
 	next     byte
 	block    byte
-	withheld map[string]bool // tags
+	withheld map[string]bool   // tags
+	contents map[string]string // versions by digest
 	ended    sync.WaitGroup
 }
 
@@ -64,7 +65,7 @@ func Start(ctx context.Context, config *rest.Config, prefix, folder string, prog
 	}
 	k := &Kubelet{
 		clients: clients, prefix: prefix, folder: folder,
-		pods: map[types.UID]*pod{}, versions: map[types.UID]*corev1.Pod{}, withheld: map[string]bool{}, block: byte(os.Getpid()%250) + 1,
+		pods: map[types.UID]*pod{}, versions: map[types.UID]*corev1.Pod{}, withheld: map[string]bool{}, contents: map[string]string{}, block: byte(os.Getpid()%250) + 1,
 	}
 	if k.binaries, err = components.Ensure(ctx, progress, "etcd-3.6", "etcd-3.7", "etcdutl-3.6", "etcdutl-3.7"); err != nil {
 		return nil, err
@@ -116,6 +117,9 @@ func (k *Kubelet) hear(ctx context.Context, event watch.Event) {
 	}
 	k.next++
 	run := &pod{kubelet: k, uid: p.UID, ip: fmt.Sprintf("127.77.%d.%d", k.block, k.next), node: fmt.Sprintf("processes-%d-%d", k.block, k.next)}
+	if strings.Contains(strings.Join(p.Spec.Containers[0].Command, " "), "//[::]:") {
+		run.ip = "::1" // of which a machine has one: such a cluster has one member
+	}
 	k.pods[p.UID] = run
 	k.ended.Go(func() { run.run(ctx) })
 }

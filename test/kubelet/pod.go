@@ -179,6 +179,7 @@ func (r *pod) start(ctx context.Context, p *corev1.Pod) (*process, error) {
 			arg = strings.ReplaceAll(arg, "$("+name+")", value)
 		}
 		arg = strings.ReplaceAll(arg, "0.0.0.0", r.ip)
+		arg = strings.ReplaceAll(arg, "[::]", "["+r.ip+"]")
 		args = append(args, inFolders(arg, folders))
 	}
 	binary, known := r.kubelet.programs(c.Command[0], c.Image)

@@ -6,6 +6,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"strings"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -55,6 +56,10 @@ func (r *pod) statusOf(p *corev1.Pod, ready bool) corev1.PodStatus {
 	case r.process != nil && !r.process.ended():
 		s.Phase = corev1.PodRunning
 		container.State.Running = &corev1.ContainerStateRunning{}
+		if repository, digest, found := strings.Cut(r.process.image, "@"); found {
+			repository, _, _ = strings.Cut(repository, ":v")
+			container.ImageID = repository + "@" + digest
+		}
 		if r.restarts > 0 { // a container that runs again keeps what it said
 			container.LastTerminationState.Terminated = r.terminated()
 		}

@@ -49,6 +49,9 @@ type EtcdClusterList struct {
 }
 
 // ClusterSpec is the desired cluster.
+//
+// +kubebuilder:validation:XValidation:rule="!has(self.imageDigests) || self.imageDigests.size() == 0 || !has(self.version) || self.version.size() == 0 || self.version in self.imageDigests || self.version.startsWith('v') && self.version.substring(1) in self.imageDigests",message="imageDigests has no digest of spec.version: add it, and keep the digest of the version that members run until they are upgraded"
+// +kubebuilder:validation:XValidation:rule="!has(self.ipFamilies) || self.ipFamilies.size() < 2 || has(self.ipFamilyPolicy) && self.ipFamilyPolicy != 'SingleStack'",message="two ipFamilies need ipFamilyPolicy: PreferDualStack or RequireDualStack"
 type ClusterSpec struct {
 	// Size is the number of members, from 1 to 7. Use an odd size: an even one
 	// tolerates no more failures than the odd one below it.
@@ -65,6 +68,26 @@ type ClusterSpec struct {
 	// +kubebuilder:validation:XValidation:rule="self == '' || self.matches('^v?[1-9][0-9]{0,3}([.](0|[1-9][0-9]{0,3})){2}$')",message="is not a released version of etcd: write three numbers, such as 3.6.16"
 	// +optional
 	Version string `json:"version,omitempty"`
+	// ImageDigests are digests of the images of etcd by version, such as 3.6.16:
+	// sha256:…. The members run a version that is listed by its digest, and others
+	// by their tag. The version stays what etcd must report.
+	// +kubebuilder:validation:MaxProperties=16
+	// +kubebuilder:validation:XValidation:rule="self.all(v, v.matches('^[1-9][0-9]{0,3}([.](0|[1-9][0-9]{0,3})){2}$'))",message="the keys are versions of etcd: write three numbers, such as 3.6.16"
+	// +optional
+	ImageDigests map[string]ImageDigest `json:"imageDigests,omitempty"`
+	// IPFamilyPolicy is that of the cluster's Services: SingleStack, PreferDualStack
+	// or RequireDualStack. Without it the API server chooses.
+	// +kubebuilder:validation:Enum=SingleStack;PreferDualStack;RequireDualStack
+	// +optional
+	IPFamilyPolicy corev1.IPFamilyPolicy `json:"ipFamilyPolicy,omitempty"`
+	// IPFamilies are those of the cluster's Services, such as [IPv6]. The first one
+	// cannot change while the Services exist. With IPv6, or with a policy of two
+	// families, members listen at the addresses of both.
+	// +kubebuilder:validation:MaxItems=2
+	// +kubebuilder:validation:XValidation:rule="self.all(f, f in ['IPv4', 'IPv6']) && (self.size() < 2 || self[0] != self[1])",message="ipFamilies are IPv4, IPv6, or both in the order of preference"
+	// +kubebuilder:validation:XValidation:rule="self.size() == 0 || oldSelf.size() == 0 || self[0] == oldSelf[0]",message="the first of ipFamilies cannot change, because Services keep it: write the former one first, and the other one after it"
+	// +optional
+	IPFamilies []IPFamily `json:"ipFamilies,omitempty"`
 	// Paused stops the controller from changing the cluster: it does not add,
 	// remove, replace or upgrade members until Paused is false again.
 	// +optional
@@ -143,6 +166,8 @@ type PodPolicy struct {
 	// is appended to the members' host names.
 	// +optional
 	ClusterDomain string `json:"ClusterDomain,omitempty"`
+
+	PodAdditions `json:",inline"`
 }
 
 // TLSPolicy selects the source of certificates.

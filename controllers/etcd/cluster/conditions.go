@@ -239,7 +239,7 @@ func activities(j *judgement, s *observe.Observed, p plan.Plan) {
 			continue
 		}
 		down = down || !m.Ready()
-		rolling = rolling || m.Pod.Exists && (m.PodRevision != podRevision || m.StorageRevision != storageRevision)
+		rolling = rolling || m.Pod.Exists && (etcd.CompareDigest(&cluster.Spec, m.Target, m.PodRevision) != podRevision || m.StorageRevision != storageRevision)
 		failed = failed || !m.Learner && (m.DataGone || m.Unresponsive != nil && !m.Serves() && s.Now.Sub(m.Unresponsive.Since) > unavailableAfter)
 	}
 	changing := s.Voters() != cluster.Spec.Size || s.Voters() != st.Size

@@ -176,7 +176,7 @@ func (c *Controller) reconcile(ctx context.Context, req reconcile.Request) (obse
 	unwritten = errors.Join(unwritten, c.keepClaims(ctx, d, s))
 	s.RecordMembers(d, &cluster.Status)
 	p := plan.Next(&cluster.Spec, &s.Observation)
-	unwritten = errors.Join(unwritten, c.writer().DisruptionBudget(ctx, d, s.Voters(), s.Durable()))
+	unwritten = errors.Join(unwritten, c.writer().DisruptionBudget(ctx, d, s.Voters()))
 	if why, ok := c.denied.Load(req.NamespacedName); ok && p.Now() != nil && s.Credentials == "" {
 		s.Credentials = why.(string)
 	}

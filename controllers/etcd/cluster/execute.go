@@ -108,17 +108,10 @@ func (e *steps) Recover(ctx context.Context, t plan.Step) error {
 
 // Upgrade implements plan.Executor.
 func (e *steps) Upgrade(ctx context.Context, t plan.Step) error {
-	if e.s.ByName(t.Member).Target == t.Version {
+	if p := e.pod(t); p == nil || e.d.HasImage(p, t.Version.String()) {
 		return errWaits
 	}
-	return e.patchPod(ctx, t, func(p *corev1.Pod) {
-		p.Annotations[wellknown.AnnotationEtcdVersion] = t.Version.String()
-		for i := range p.Spec.Containers {
-			if p.Spec.Containers[i].Name == member.ContainerName {
-				p.Spec.Containers[i].Image = e.d.Image(t.Version.String())
-			}
-		}
-	})
+	return e.patchPod(ctx, t, func(p *corev1.Pod) { e.d.SetImage(p, t.Version.String()) })
 }
 
 // Restart implements plan.Executor.

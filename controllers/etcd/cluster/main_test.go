@@ -65,7 +65,7 @@ func run(m *testing.M) (int, error) {
 		return 1, err
 	}
 	// Not the one that packages share: their controllers would take the EtcdRestores.
-	shared.plane, err = controlplane.Start(os.Stderr, "../../../deploy/base/crds")
+	shared.plane, err = controlplane.StartWithFlags(os.Stderr, map[string]string{"service-cluster-ip-range": "10.0.0.0/24,fd00:77::/108"}, "../../../deploy/base/crds")
 	if err != nil {
 		return 1, err
 	}
@@ -76,6 +76,8 @@ func run(m *testing.M) (int, error) {
 		cancel()
 		return 1, err
 	}
+	shared.kubelet.Contain(digest36, v36)
+	shared.kubelet.Contain(digest37, v37)
 	defer shared.kubelet.Wait()
 	defer cancel()
 	shared.client, err = client.New(shared.plane.Config, client.Options{Scheme: testScheme()})

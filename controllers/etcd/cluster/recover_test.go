@@ -78,8 +78,8 @@ func TestAClusterOnClaimsComesBackWhole(t *testing.T) {
 
 func TestDeletedObjectsAreRecreated(t *testing.T) {
 	s := newScene(t)
-	s.create(onClaims(1))
-	s.settled(1, v36)
+	s.create(onClaims(2))
+	s.settled(2, v36)
 	for _, what := range []string{"service/example", "service/example-client", "poddisruptionbudget/example"} {
 		if out, err := shared.plane.Kubectl(s.ctx, "", "-n", s.namespace, "delete", what); err != nil {
 			t.Fatal(out)

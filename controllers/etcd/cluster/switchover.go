@@ -86,7 +86,7 @@ func (e *switchover) Record(ctx context.Context, _ plan.Step) error {
 	p, held, step := e.seed.Pod, cluster.Status.HeldBy, cluster.Status.Step
 	m := etcdv1beta2.MemberStatus{
 		Name: p.Name, ID: observe.Hex(e.seed.MemberID), Version: e.seed.Version, TargetVersion: p.Annotations[wellknown.AnnotationEtcdVersion], Ready: true,
-		PodRevision: p.Annotations[wellknown.AnnotationEtcdPodRevision], StorageRevision: p.Annotations[wellknown.AnnotationEtcdStorageRevision],
+		PodRevision: member.RevisionOf(p), StorageRevision: p.Annotations[wellknown.AnnotationEtcdStorageRevision],
 		Since: &p.CreationTimestamp,
 	}
 	if e.d.Storage().Claim {

@@ -49,9 +49,7 @@ func (d *Desired) Storage() Storage {
 }
 
 // Image returns the image of a version.
-func (d *Desired) Image(version string) string {
-	return cmp.Or(d.Cluster.Spec.Repository, etcd.DefaultRepository) + ":v" + version
-}
+func (d *Desired) Image(version string) string { return etcd.Image(&d.Cluster.Spec, version) }
 
 // domain is the cluster domain that DNS uses.
 func (d *Desired) domain() string { return cmp.Or(d.policy().ClusterDomain, defaultDomain) }

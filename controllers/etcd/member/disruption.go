@@ -7,16 +7,22 @@ import (
 	policyv1 "k8s.io/api/policy/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/usher-dev/usher/etcd"
 )
 
 // DisruptionBudget prevents drains from breaking the quorum. It sets
 // minAvailable to a number: a percentage, or maxUnavailable, depends on the
-// existing pods, and decreases with them.
-func (w Writer) DisruptionBudget(ctx context.Context, d *Desired, voters int, durable bool) error {
-	least := intstr.FromInt32(int32(leastAvailable(voters, d.Cluster.Spec.Size, durable)))
+// existing pods, and decreases with them. A single member has no budget, which
+// would block every drain of its node: the cluster stops with the node in any
+// case.
+func (w Writer) DisruptionBudget(ctx context.Context, d *Desired, voters int) error {
 	b := &policyv1.PodDisruptionBudget{ObjectMeta: metav1.ObjectMeta{Namespace: d.Cluster.Namespace, Name: d.Cluster.Name}}
+	if max(voters, d.Cluster.Spec.Size) == 1 {
+		return w.deleteOwn(ctx, d, b, "the PodDisruptionBudget")
+	}
+	least := intstr.FromInt32(int32(etcd.Quorum(max(voters, d.Cluster.Spec.Size))))
 	err := w.ensure(ctx, d, b, func() {
 		b.Labels = LabelsOf(d.Cluster.Name)
 		b.Spec.Selector = &metav1.LabelSelector{MatchLabels: VotersOf(d.Cluster.Name)}
@@ -28,14 +34,15 @@ func (w Writer) DisruptionBudget(ctx context.Context, d *Desired, voters int, du
 	return nil
 }
 
-// leastAvailable returns how many voters a drain has to leave. A single member
-// has no other to take over, so its cluster stops with its node in any case. If
-// its data survives that, the drain must not wait forever; otherwise the drain
-// would delete the data.
-func leastAvailable(voters, size int, durable bool) int {
-	members := max(voters, size)
-	if members == 1 && durable {
-		return 0
+// deleteOwn deletes an object, which errors call what, if it exists and belongs
+// to the cluster.
+func (w Writer) deleteOwn(ctx context.Context, d *Desired, o client.Object, what string) error {
+	err := w.Reader.Get(ctx, client.ObjectKeyFromObject(o), o)
+	if client.IgnoreNotFound(err) != nil {
+		return fmt.Errorf("reading %s: %w", what, err)
 	}
-	return etcd.Quorum(members)
+	if err != nil || !metav1.IsControlledBy(o, d.Cluster) || o.GetDeletionTimestamp() != nil {
+		return nil
+	}
+	return w.Delete(ctx, o, what)
 }

@@ -74,7 +74,7 @@ func (d *Desired) Pod(name, version string, b InitialState, storage Storage) *co
 	}
 	maps.Copy(annotations, b.Annotations())
 	annotations[wellknown.AnnotationEtcdVersion] = version
-	annotations[wellknown.AnnotationEtcdPodRevision] = d.PodRevision
+	d.revise(annotations, version)
 	annotations[wellknown.AnnotationEtcdStorageRevision] = storage.Revision
 	annotations[wellknown.AnnotationEtcdTLS] = d.TLS.Recorded
 
@@ -97,6 +97,10 @@ func (d *Desired) Pod(name, version string, b InitialState, storage Storage) *co
 			Affinity:           affinity(d.Cluster.Name, policy),
 			Containers:         []corev1.Container{d.container(name, version, policy)},
 			Volumes:            []corev1.Volume{dataOf(name, storage)},
+
+			TopologySpreadConstraints: spread(d.Cluster.Name, policy.TopologySpreadConstraints),
+			PriorityClassName:         policy.PriorityClassName,
+			ImagePullSecrets:          policy.ImagePullSecrets,
 		},
 	}
 	d.TLS.mount(&p.Spec)
@@ -116,8 +120,10 @@ func own(written labels.Set) labels.Set {
 	return kept
 }
 
-// reserved reports whether a variable repeats a flag, which makes etcd end.
-func reserved(e corev1.EnvVar) bool { return etcd.ReservedVariable(e.Name) }
+// repeats reports whether a variable repeats a flag, which makes etcd end.
+func (d *Desired) repeats(e corev1.EnvVar) bool {
+	return etcd.IgnoredVariable(&d.Cluster.Spec, e.Name)
+}
 
 func (d *Desired) container(name, version string, policy etcdv1beta2.PodPolicy) corev1.Container {
 	env := []corev1.EnvVar{
@@ -127,7 +133,7 @@ func (d *Desired) container(name, version string, policy etcdv1beta2.PodPolicy) 
 	return corev1.Container{
 		Name: ContainerName, Image: d.Image(version),
 		Command: append([]string{"/usr/local/bin/etcd"}, d.arguments(name)...),
-		Env:     append(env, slices.DeleteFunc(slices.Clone(policy.EtcdEnv), reserved)...),
+		Env:     append(env, slices.DeleteFunc(slices.Clone(policy.EtcdEnv), d.repeats)...),
 		Ports: []corev1.ContainerPort{
 			{Name: "client", ContainerPort: ClientPort}, {Name: "peer", ContainerPort: PeerPort}, {Name: "metrics", ContainerPort: MetricsPort},
 		},
@@ -154,14 +160,14 @@ func (d *Desired) arguments(name string) []string {
 		"--name=" + name,
 		"--data-dir=" + DataFolder,
 		"--initial-advertise-peer-urls=" + a.PeerURL(name),
-		"--listen-peer-urls=" + scheme(a.PeerTLS) + "://0.0.0.0:2380",
+		"--listen-peer-urls=" + scheme(a.PeerTLS) + "://" + d.listen() + ":2380",
 		"--advertise-client-urls=" + a.ClientURL(name),
-		"--listen-client-urls=" + scheme(a.ClientTLS) + "://0.0.0.0:2379",
-		"--listen-metrics-urls=http://0.0.0.0:2381",
+		"--listen-client-urls=" + scheme(a.ClientTLS) + "://" + d.listen() + ":2379",
+		"--listen-metrics-urls=http://" + d.listen() + ":2381",
 		"--initial-cluster=$(INITIAL_CLUSTER)",
 		"--initial-cluster-state=$(INITIAL_CLUSTER_STATE)",
 		"--initial-cluster-token=" + string(d.Cluster.UID),
-	}, d.TLS.arguments()...)
+	}, append(d.TLS.arguments(), etcd.Arguments(&d.Cluster.Spec)...)...)
 }
 
 func annotation(key string) *corev1.EnvVarSource {

@@ -35,6 +35,7 @@ func (w Writer) ensureService(ctx context.Context, d *Desired, name string, sele
 	err := w.ensure(ctx, d, s, func() {
 		s.Labels = labels.Merge(s.Labels, LabelsOf(d.Cluster.Name))
 		s.Spec.Selector = selector
+		d.families(&s.Spec)
 		set(&s.Spec)
 	})
 	if err != nil {

@@ -39,7 +39,7 @@ func (f *reading) observePod(m *plan.Member) {
 	}
 	m.Durable = onClaim(p)
 	m.Target = etcd.ReadVersion(p.Annotations[wellknown.AnnotationEtcdVersion])
-	m.PodRevision = p.Annotations[wellknown.AnnotationEtcdPodRevision]
+	m.PodRevision = member.RevisionOf(p)
 	if revision := p.Annotations[wellknown.AnnotationEtcdStorageRevision]; f.Claims[m.Name] == nil || revision != m.StorageRevision {
 		m.StorageRevision = revision
 	}
@@ -47,6 +47,7 @@ func (f *reading) observePod(m *plan.Member) {
 		ID: string(p.UID), Exists: true, Ready: f.ready(m, p), Ending: p.DeletionTimestamp != nil, Ended: finished(p),
 		Sealed:  p.Annotations[wellknown.AnnotationEtcdInitialState] == "existing" && !strings.Contains(p.Annotations[wellknown.AnnotationEtcdInitialCluster], ","),
 		Exposed: p.Labels[wellknown.LabelEtcdVoter] == "true",
+		Digest:  runningDigest(p),
 	}
 	m.SaysEmpty = m.Listed && m.Started && m.Pod.Sealed && saysEmpty(p)
 	if !m.Answers {
@@ -62,6 +63,18 @@ func (f *reading) observePod(m *plan.Member) {
 func (f *reading) ready(m *plan.Member, p *corev1.Pod) bool {
 	reports, asked := f.parts.Nodes[p.Spec.NodeName]
 	return ready(p) && (m.Answers || !asked || reports)
+}
+
+// runningDigest returns the digest by which the pod was told to run its version,
+// once the kubelet says that the container runs it; otherwise "".
+func runningDigest(p *corev1.Pod) string {
+	digest := p.Annotations[wellknown.AnnotationEtcdImageDigest]
+	for _, s := range p.Status.ContainerStatuses {
+		if s.Name == member.ContainerName && s.State.Running != nil && digest != "" && strings.HasSuffix(s.ImageID, digest) {
+			return digest
+		}
+	}
+	return ""
 }
 
 // onClaim reports whether the pod's data is on a claim.

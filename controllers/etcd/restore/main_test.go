@@ -135,6 +135,8 @@ var unseen = []string{
 	// The claim of a restored member that never joined, and claims that were set
 	// aside long ago.
 	"delete persistentvolumeclaims",
+	// A cluster that shrinks to one member.
+	"delete poddisruptionbudgets",
 	// Members that do not answer the controller, and are ready.
 	"get nodes",
 	// A finalizer that an earlier operator set.
