@@ -2,7 +2,6 @@ package observe
 
 import (
 	"context"
-	"crypto/tls"
 	"fmt"
 	"maps"
 	"slices"
@@ -85,17 +84,13 @@ func (r *Restored) Unproved(revision int64) string {
 // connectTo connects to the member in a pod.
 func (o *Observer) connectTo(ctx context.Context, c *etcdv1beta2.EtcdCluster, p *corev1.Pod) (*connection, error) {
 	d := member.Desire(c)
-	if err := d.TLS.Read(ctx, o.Reader, c.Namespace); err != nil {
+	if err := d.ReadSecrets(ctx, o.Reader); err != nil {
 		return nil, err
-	}
-	var secure *tls.Config
-	if d.Addresses.ClientTLS {
-		secure = d.TLS.Client
 	}
 	if p.Status.PodIP == "" {
 		return nil, fmt.Errorf("the pod %s has no address yet", p.Name)
 	}
-	return connect(ctx, []Endpoint{EndpointOf(d, p)}, secure)
+	return connect(ctx, []Endpoint{EndpointOf(d, p)}, o.accessOf(d))
 }
 
 // Ready reports whether the kubelet calls a pod ready that nobody deletes.
