@@ -1,12 +1,9 @@
 package cluster
 
 import (
-	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"slices"
-	"strings"
 
 	etcdv1beta2 "github.com/usher-dev/usher/api/etcd/v1beta2"
 	"github.com/usher-dev/usher/controllers/etcd/login"
@@ -64,11 +61,9 @@ func (e *steps) ownUser() string {
 	return ""
 }
 
-// Reasons of the condition MissingCredentials, in addition to ReasonRefused.
-const (
-	// ReasonSecret: the Secret in spec.auth does not exist, or is incomplete.
-	ReasonSecret = "SecretUnusable"
-)
+// ReasonSecret is the reason of MissingCredentials if the Secret in spec.auth does
+// not exist, or is incomplete.
+const ReasonSecret = "SecretUnusable"
 
 // judgeAuth sets the conditions about authentication. While etcd does not say
 // whether it is enabled, that one stays as it is.
@@ -79,34 +74,18 @@ func judgeAuth(j *judgement, d *member.Desired, s *observe.Observed) {
 	case s.Auth.Known:
 		j.when(etcdv1beta2.ClusterAuthenticationEnabled, s.Auth.Enabled, ReasonSet, "")
 	}
-	var texts []string
-	reason := ReasonSecret
-	if s.Credentials != "" {
-		texts, reason = append(texts, missingCredentials(d, s.Credentials)), ReasonRefused
+	reason, message := ReasonRefused, ""
+	switch {
+	case s.Credentials != "":
+		message = missingCredentials(d, s.Credentials)
+	case d.Auth.Missing != "":
+		reason, message = ReasonSecret, "usher does not know the password of etcd's user root, and does not enable authentication: "+d.Auth.Missing
 	}
-	if missing := d.Auth.Missing; missing != "" {
-		texts = append(texts, "usher does not know the password of etcd's user root, and does not enable authentication: "+missing)
-	}
-	j.when(etcdv1beta2.ClusterMissingCredentials, len(texts) > 0, reason, strings.Join(texts, "; "))
+	j.when(etcdv1beta2.ClusterMissingCredentials, message != "", reason, message)
 }
 
 // missingCredentials explains which credentials usher's client lacks, and what a
 // person does about that.
 func missingCredentials(d *member.Desired, why string) string {
-	text := "members refuse usher's client, and usher does not change the cluster: " + why
-	var ways []string
-	if d.TLS.Operator != nil {
-		ways = append(ways, fmt.Sprintf("its certificate is %s of the Secret %s: with etcd's authentication its common name must be that of an etcd user with the role root, and its CA that of the members",
-			d.TLS.Operator.Keys[0], d.TLS.Operator.Secret))
-	}
-	switch policy := d.Cluster.Spec.Auth; {
-	case policy == nil:
-		ways = append(ways, "to let it log in with a password, write the password of etcd's user root into a Secret of the type kubernetes.io/basic-auth, and name it in spec.auth.rootSecret")
-	case why == observe.WhyWrongPassword:
-		ways = append(ways, fmt.Sprintf("write the password that root has, as after a restore the one in the backup, into the key %s of the Secret %s: usher then sets the one in the key password",
-			login.PreviousPassword, policy.RootSecret))
-	case why == observe.WhyNoRole:
-		ways = append(ways, "run etcdctl user grant-role root root as an etcd user with the role root; if no user has it, restore a backup from before")
-	}
-	return text + "; " + cmp.Or(strings.Join(ways, "; "), "run etcdctl user list to see who may log in")
+	return "members refuse usher's client, and usher does not change the cluster: " + observe.WithWays(d, why)
 }
