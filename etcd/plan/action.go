@@ -54,6 +54,13 @@ const (
 	// DeleteClaim deletes a claim that was set aside for long enough.
 	DeleteClaim Action = "delete"
 
+	// EnableAuth enables etcd's authentication, after it has set the users that it
+	// needs. SetUsers sets these users while authentication is enabled.
+	EnableAuth Action = "enable authentication"
+	SetUsers   Action = "set users"
+	// DisableAuth disables etcd's authentication. The users stay.
+	DisableAuth Action = "disable authentication"
+
 	// Reserve reserves the cluster for a restore, Release releases it.
 	Reserve Action = "hold"
 	Release Action = "yield"

@@ -93,6 +93,9 @@ func (k *walk) change(from, to states.State, at int, f *fault) error {
 	k.runs++
 	w := settledWorld(from.Spec)
 	w.controllers[0].decide = k.decide
+	if k.begin != nil {
+		k.begin(w)
+	}
 	w.tick()
 	w.reconcile(w.controllers[0], func() {})
 	w.spec = to.Spec

@@ -31,6 +31,10 @@ type Executor interface {
 	Unretain(context.Context, Step) error
 	DeleteClaim(context.Context, Step) error
 
+	EnableAuth(context.Context, Step) error
+	SetUsers(context.Context, Step) error
+	DisableAuth(context.Context, Step) error
+
 	Reserve(context.Context, Step) error
 	Release(context.Context, Step) error
 	Adopt(context.Context, Step) error
@@ -61,6 +65,10 @@ var executions = map[Action]func(Executor, context.Context, Step) error{
 	RetainUntil: Executor.RetainUntil,
 	Unretain:    Executor.Unretain,
 	DeleteClaim: Executor.DeleteClaim,
+
+	EnableAuth:  Executor.EnableAuth,
+	SetUsers:    Executor.SetUsers,
+	DisableAuth: Executor.DisableAuth,
 
 	Reserve: Executor.Reserve,
 	Release: Executor.Release,

@@ -48,6 +48,7 @@ func (d *decision) next() *Step {
 		phases = []func() *Step{
 			d.reattach, d.discard, d.seal, d.wake, // preconditions
 			d.lost, d.learner, d.down, // repairs
+			d.authenticate,
 			d.misnamed,
 			// It grows before upgrades, and shrinks afterwards, so that the margin is
 			// widest while members go down.

@@ -48,6 +48,8 @@ type Observation struct {
 	// can. Orphans are the pods of a former cluster that still run.
 	Unadoptable string
 	Orphans     []string
+	// Auth is etcd's authentication.
+	Auth Auth
 	// Restore is the restore that has reserved the cluster, or nil.
 	Restore *Restore
 }

@@ -145,6 +145,18 @@ func (p *prediction) Unretain(_ context.Context, s Step) error {
 
 func (p *prediction) DeleteClaim(ctx context.Context, s Step) error { return p.Unretain(ctx, s) }
 
+func (p *prediction) EnableAuth(context.Context, Step) error {
+	p.o.Auth = Auth{Known: true, Enabled: true}
+	return nil
+}
+
+func (p *prediction) SetUsers(ctx context.Context, s Step) error { return p.EnableAuth(ctx, s) }
+
+func (p *prediction) DisableAuth(context.Context, Step) error {
+	p.o.Auth = Auth{Known: true}
+	return nil
+}
+
 func (p *prediction) Reserve(context.Context, Step) error { return nil }
 
 func (p *prediction) Release(context.Context, Step) error { return nil }

@@ -38,6 +38,7 @@ func (w *world) look(c *controller) *observe.Observed {
 	now := w.now.Add(c.clock)
 	p := &observe.Parts{Objects: w.objects(), Limits: plan.Limits{MemberTimeout: memberTimeout, Unasked: plan.DefaultUnasked}}
 	p.Answers, p.List = w.ask(p.Objects)
+	p.Auth = w.auth.seen(w.spec, p.List.Quorum)
 	p.Received = c.history.Received(worldKey, w.metrics(), now)
 	p.Nodes = map[string]bool{}
 	for name := range p.Pods {
@@ -224,7 +225,7 @@ func (w *world) reaches(name string) bool {
 
 // answers reports whether it answers as a member with a leader.
 func (w *world) answers(name string) bool {
-	return !w.authenticated && w.hears(name) && w.takesPart(name)
+	return !w.refused() && w.hears(name) && w.takesPart(name)
 }
 
 // metrics returns what the members have received from each other, as far as the
@@ -256,7 +257,7 @@ func (a *answering) refuse(name string) error {
 	switch {
 	case !a.hears(name):
 		return observe.Classify(context.DeadlineExceeded, false)
-	case a.authenticated:
+	case a.refused():
 		return observe.Classify(rpctypes.ErrUserEmpty, false)
 	}
 	return nil
@@ -286,7 +287,7 @@ func (a *answering) Use(clientURLs ...string) { a.used = clientURLs }
 func (a *answering) List(_ context.Context, quorum bool) (*clientv3.MemberListResponse, error) {
 	for _, url := range a.used {
 		name := memberAt(url)
-		if a.reaches(name) && !a.authenticated && (!quorum || a.takesPart(name)) {
+		if a.reaches(name) && !a.refused() && (!quorum || a.takesPart(name)) {
 			return a.list(), nil
 		}
 	}

@@ -3,6 +3,8 @@ package plan
 import (
 	"fmt"
 
+	corev1 "k8s.io/api/core/v1"
+
 	"github.com/usher-dev/usher/api/etcd/v1beta2"
 	"github.com/usher-dev/usher/etcd"
 )
@@ -14,6 +16,8 @@ func Observe(s *v1beta2.ClusterStatus) Observation {
 		Formed: s.ClusterID != "", TLS: s.TLS,
 		ClusterVersion: etcd.ReadVersion(s.ClusterVersion), StorageVersion: etcd.ReadVersion(s.StorageVersion),
 	}
+	enabled := s.Condition(v1beta2.ClusterAuthenticationEnabled)
+	o.Auth = Auth{Known: o.Formed, Enabled: enabled != nil && enabled.Status == corev1.ConditionTrue}
 	for _, m := range s.MemberStatuses {
 		member := Member{
 			Name: m.Name, Version: etcd.ReadVersion(m.Version), Target: etcd.ReadVersion(m.TargetVersion),
@@ -55,6 +59,7 @@ func Settled(name string, spec *v1beta2.ClusterSpec) Observation {
 	o := Observation{
 		Formed: true, Quorum: true, TLS: w.encrypted,
 		ClusterVersion: minor(v), StorageVersion: minor(v),
+		Auth: Auth{Known: true, Enabled: spec.Auth != nil && spec.Auth.Enabled},
 	}
 	for i := range spec.Size {
 		m := w.member(fmt.Sprintf("%s-%d", name, i+1), v)

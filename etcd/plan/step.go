@@ -84,6 +84,10 @@ func (s Step) words(member string) string {
 		return fmt.Sprintf("set the claim of %s aside", member)
 	case Unretain:
 		return fmt.Sprintf("attach the claim of %s again", member)
+	case EnableAuth, DisableAuth:
+		return string(s.Action)
+	case SetUsers:
+		return "set the users that usher logs in as"
 	case DeleteClaim:
 		return fmt.Sprintf("delete the claim of %s", member)
 	}

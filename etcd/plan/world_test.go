@@ -50,6 +50,7 @@ type world struct {
 	frozen map[string]bool    // suspended processes
 	// authenticated: etcd refuses the controller's client.
 	authenticated bool
+	auth          authentication
 	edited        map[string]bool // members whose peer URL a person has edited
 	byURL         bool            // members are identified by their URL: a planted mistake
 	rash          bool            // a switchover does not begin before its first step: a planted mistake
@@ -536,6 +537,9 @@ func (w *world) survivable() bool {
 func (w *world) settled() error {
 	if r := w.restore; r != nil && (!r.done || r.deleted) {
 		return errors.New("a restore is under way")
+	}
+	if !w.authSettled() {
+		return errors.New("authentication is not as the spec wants it")
 	}
 	v := etcd.WantedVersion(w.spec)
 	for _, n := range w.members {

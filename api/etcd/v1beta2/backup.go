@@ -65,6 +65,13 @@ type BackupSpec struct {
 	// usher connects without TLS.
 	// +optional
 	ClientTLSSecret string `json:"clientTLSSecret,omitempty"`
+	// AuthSecret is the name of the Secret with the name and password of a user of
+	// etcd with the role root, of the type kubernetes.io/basic-auth. It may be that
+	// of spec.auth.rootSecret in the EtcdCluster. usher uses it if etcd's
+	// authentication is enabled.
+	// +kubebuilder:validation:MaxLength=253
+	// +optional
+	AuthSecret string `json:"authSecret,omitempty"`
 }
 
 // BackupPolicy configures the timeout, times and retention of backups.

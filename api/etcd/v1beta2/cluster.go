@@ -104,6 +104,10 @@ type ClusterSpec struct {
 	// TLS encrypts the traffic between members and with clients.
 	// +optional
 	TLS *TLSPolicy `json:"TLS,omitempty"`
+	// Auth manages etcd's authentication. Without it usher leaves authentication
+	// as it is. Pods do not depend on it: no member restarts.
+	// +optional
+	Auth *AuthPolicy `json:"auth,omitempty"`
 }
 
 // ClaimRetention decides about claims when their cluster is deleted.

@@ -43,6 +43,9 @@ const (
 	// ClusterMissingCredentials: members refuse usher's client, which needs other
 	// credentials.
 	ClusterMissingCredentials ClusterConditionType = "MissingCredentials"
+	// ClusterAuthenticationEnabled: etcd's authentication is enabled, as far as
+	// spec.auth manages it.
+	ClusterAuthenticationEnabled ClusterConditionType = "AuthenticationEnabled"
 	// ClusterNoSpace: etcd's alarm NOSPACE is raised, and etcd refuses writes.
 	ClusterNoSpace ClusterConditionType = "NoSpace"
 	// ClusterCorrupt: etcd's alarm CORRUPT is raised, and etcd refuses reads and

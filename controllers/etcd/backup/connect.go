@@ -12,9 +12,12 @@ import (
 	clientv3 "go.etcd.io/etcd/client/v3"
 	"go.uber.org/zap"
 	"google.golang.org/grpc"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/usher-dev/usher/controllers/etcd/answer"
+	"github.com/usher-dev/usher/controllers/etcd/login"
 )
 
 // Keys of the Secret for connections to the members.
@@ -45,22 +48,44 @@ func ClientTLS(ctx context.Context, reader client.Reader, namespace, name string
 	return &tls.Config{Certificates: []tls.Certificate{pair}, RootCAs: roots, MinVersion: tls.VersionTLS12}, nil
 }
 
-// A way is how to connect to the members of one cluster.
+// A way is how to connect to the members of one cluster, and to log in if they
+// demand it.
 type way struct {
 	secure *tls.Config
 	dial   dialer
+	known  []login.Credentials
 }
 
 // connect returns a client for those endpoints, which has not connected yet.
 func (w way) connect(ctx context.Context, endpoints ...string) (*clientv3.Client, error) {
-	c, err := clientv3.New(clientv3.Config{
+	session := login.New(w.known...)
+	config := clientv3.Config{
 		Context: ctx, Endpoints: endpoints, TLS: w.secure, Logger: zap.NewNop(),
 		DialOptions: []grpc.DialOption{grpc.WithContextDialer(w.dial)},
-	})
+	}
+	session.Configure(&config)
+	c, err := clientv3.New(config)
 	if err != nil {
 		return nil, fmt.Errorf("connecting to etcd: %w", err)
 	}
+	session.Through(c)
 	return c, nil
+}
+
+// credentials returns those in a Secret; none without a Secret.
+func credentials(ctx context.Context, reader client.Reader, namespace, name string) ([]login.Credentials, error) {
+	if name == "" {
+		return nil, nil
+	}
+	data, err := secret(ctx, reader, namespace, name)
+	if err != nil {
+		return nil, err
+	}
+	known, err := login.FromSecret(&corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: name}, Data: data})
+	if err != nil {
+		return nil, fault(ReasonMissingSecret, "authSecret: %w", err)
+	}
+	return known, nil
 }
 
 // probe connects to the endpoint, and says why it cannot. etcd's client would

@@ -17,7 +17,7 @@ import (
 // that of the member whose snapshot follows on the same connection, because
 // another member's snapshot may lack it.
 func hold(ctx context.Context, w way, chosen member) (*clientv3.Client, member, error) {
-	c, err := way{w.secure, w.dial.once()}.connect(ctx, chosen.endpoint)
+	c, err := way{w.secure, w.dial.once(), w.known}.connect(ctx, chosen.endpoint)
 	if err != nil {
 		return nil, member{}, err
 	}

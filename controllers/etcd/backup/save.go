@@ -51,7 +51,11 @@ func save(ctx context.Context, places *Places, endpoints *Reach, b *etcdv1beta2.
 	if err != nil {
 		return nil, nil, err
 	}
-	w := way{secure, dial}
+	known, err := credentials(ctx, places.Reader, b.Namespace, b.Spec.AuthSecret)
+	if err != nil {
+		return nil, nil, err
+	}
+	w := way{secure, dial, known}
 	members, err := ask(ctx, w, b.Spec.EtcdEndpoints)
 	if err != nil {
 		return nil, nil, err

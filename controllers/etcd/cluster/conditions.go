@@ -98,7 +98,7 @@ func (c *Controller) judge(ctx context.Context, cluster *etcdv1beta2.EtcdCluster
 	j.when(etcdv1beta2.ClusterIgnoredFields, len(cluster.Status.IgnoredFields) > 0, ReasonSet,
 		"ignored fields: "+strings.Join(cluster.Status.IgnoredFields, ", "))
 	j.when(etcdv1beta2.ClusterMissingReference, d.Missing != "", ReasonMissing, d.Missing)
-	j.when(etcdv1beta2.ClusterMissingCredentials, s.Credentials != "", ReasonRefused, missingCredentials(d, s.Credentials))
+	judgeAuth(j, d, s)
 	j.when(etcdv1beta2.ClusterRetainedClaims, len(s.Retained) > 0 || p.Blocked == plan.RetainedClaims, ReasonRetained, retained(s, p))
 	j.when(etcdv1beta2.ClusterClaimsSetAside, len(cluster.Status.SetAside) > 0, ReasonSetAside, setAsideClaims(cluster.Status.SetAside))
 	stall := p.Stalled
@@ -172,16 +172,6 @@ var warnings = []etcdv1beta2.ClusterConditionType{
 	etcdv1beta2.ClusterQuorumLost, etcdv1beta2.ClusterUnsupportedVersion, etcdv1beta2.ClusterRefusedChange, etcdv1beta2.ClusterMissingReference,
 	etcdv1beta2.ClusterMissingCredentials, etcdv1beta2.ClusterStalled, etcdv1beta2.ClusterRetainedClaims,
 	etcdv1beta2.ClusterNoSpace, etcdv1beta2.ClusterCorrupt,
-}
-
-// missingCredentials explains which credentials usher's client lacks.
-func missingCredentials(d *member.Desired, why string) string {
-	text := "members refuse usher's client, and usher does not change the cluster: " + why
-	if d.TLS.Operator == nil {
-		return text + "; the client has no certificate, and the cluster has no TLS to show one: run etcdctl auth disable"
-	}
-	return text + fmt.Sprintf("; its certificate is %s of the Secret %s: with etcd's authentication its common name must be that of an etcd user with the role root, and its CA that of the members",
-		d.TLS.Operator.Keys[0], d.TLS.Operator.Secret)
 }
 
 // available reports whether the cluster accepts reads and writes.

@@ -165,7 +165,7 @@ func (c *Controller) reconcile(ctx context.Context, req reconcile.Request) (obse
 	d := member.Desire(objects.Effective())
 	// What it cannot write does not keep it from looking, but from the next step.
 	unwritten := errors.Join(c.prepare(ctx, d), c.adoptPods(ctx, objects))
-	if err := missing(d, d.TLS.Read(ctx, c.observer.Reader, d.Cluster.Namespace)); err != nil {
+	if err := missing(d, d.ReadSecrets(ctx, c.observer.Reader)); err != nil {
 		return false, reconcile.Result{}, err
 	}
 	s, err := c.observer.Observe(ctx, d, objects)

@@ -21,5 +21,8 @@ var eventReasons = map[plan.Action]string{
 	plan.RetainUntil:     "ClaimSetAside",
 	plan.Unretain:        "ClaimReattached",
 	plan.DeleteClaim:     "ClaimDeleted",
+	plan.EnableAuth:      "AuthenticationEnabled",
+	plan.SetUsers:        "UsersSet",
+	plan.DisableAuth:     "AuthenticationDisabled",
 	plan.Adopt:           "ClaimsAdopted",
 }

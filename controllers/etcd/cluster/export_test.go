@@ -2,7 +2,6 @@ package cluster
 
 import (
 	"context"
-	"crypto/tls"
 
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -14,8 +13,8 @@ import (
 func (c *Controller) Wrap(writes func(client.Client) client.Client, calls func(observe.EtcdClient) observe.EtcdClient) {
 	c.client = writes(c.client)
 	connect := c.observer.Connect
-	c.observer.Connect = func(ctx context.Context, endpoints []observe.Endpoint, secure *tls.Config) (observe.EtcdClient, error) {
-		connection, err := connect(ctx, endpoints, secure)
+	c.observer.Connect = func(ctx context.Context, endpoints []observe.Endpoint, with observe.Access) (observe.EtcdClient, error) {
+		connection, err := connect(ctx, endpoints, with)
 		if err != nil {
 			return nil, err
 		}

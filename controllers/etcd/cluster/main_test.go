@@ -106,6 +106,10 @@ type scene struct {
 	name      string
 	stop      func()
 	secure    *tls.Config
+	// user and password are those of the clients.
+	user, password string
+	// log is what controllers have logged.
+	log logged
 	looked    atomic.Int64
 	reads     atomic.Int64
 	// reread is how long clusters may be at rest; the default is three seconds.
@@ -154,7 +158,7 @@ func (s *scene) start() {
 	s.Helper()
 	ctx, cancel := context.WithCancel(context.WithoutCancel(s.ctx))
 	m, err := manager.New(shared.plane.Config, manager.Options{
-		Scheme: testScheme(), Logger: testr.NewWithOptions(s.T, testr.Options{LogTimestamp: true, Verbosity: 1}),
+		Scheme: testScheme(), Logger: s.log.around(testr.NewWithOptions(s.T, testr.Options{LogTimestamp: true, Verbosity: 1})),
 		Metrics:    metricsserver.Options{BindAddress: "0"},
 		Cache:      cache.Options{DefaultNamespaces: map[string]cache.Config{s.namespace: {}}},
 		Controller: config.Controller{SkipNameValidation: ptr.To(true)},

@@ -31,6 +31,11 @@ func (s *scene) write() load {
 
 // client connects to the cluster through the current voters.
 func (s *scene) client(ctx context.Context) (*clientv3.Client, error) {
+	return s.clientAs(ctx, s.user, s.password)
+}
+
+// clientAs is client as a user of etcd.
+func (s *scene) clientAs(ctx context.Context, user, password string) (*clientv3.Client, error) {
 	var pods corev1.PodList
 	if err := shared.client.List(ctx, &pods, ctrlclient.InNamespace(s.namespace)); err != nil {
 		return nil, err
@@ -41,7 +46,7 @@ func (s *scene) client(ctx context.Context) (*clientv3.Client, error) {
 			voters[p.Name+"."+s.name+"."+s.namespace+".svc"] = p.Status.PodIP
 		}
 	}
-	return traffic.Dial(ctx, s.secure, voters)
+	return traffic.DialAs(ctx, user, password, s.secure, voters)
 }
 
 // verify ends the traffic and checks the recorded history.

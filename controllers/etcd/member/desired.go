@@ -16,6 +16,7 @@ type Desired struct {
 	Cluster   *etcdv1beta2.EtcdCluster
 	Addresses Addresses
 	TLS       TLS
+	Auth      Auth
 	// PodRevision and StorageRevision are hashes of what pods and claims are
 	// created from.
 	PodRevision, StorageRevision string

@@ -10,6 +10,8 @@ import (
 	clientv3 "go.etcd.io/etcd/client/v3"
 	"go.uber.org/zap"
 	"google.golang.org/grpc"
+
+	"github.com/usher-dev/usher/controllers/etcd/login"
 )
 
 // Timeouts of calls: one that needs a quorum, and one that a single member
@@ -31,6 +33,7 @@ type EtcdClient interface {
 	Remove(ctx context.Context, id uint64) error
 	// MoveLeader asks the leader, at that URL, to transfer the leadership.
 	MoveLeader(ctx context.Context, clientURL string, to uint64) error
+	AuthClient
 	// Use sends the other calls to the members at those URLs.
 	Use(clientURLs ...string)
 	Close() error
@@ -46,16 +49,24 @@ type connection struct {
 	*clientv3.Client
 	config     clientv3.Config
 	handshakes handshakes
+	session    *login.Session
+}
+
+// An Access is what a cluster's members demand of a client: nil if they do not
+// encrypt their traffic with clients, or do not know a user of the client.
+type Access struct {
+	TLS     *tls.Config
+	Session *login.Session
 }
 
 // Connect connects to a cluster through any of the endpoints.
-func Connect(ctx context.Context, endpoints []Endpoint, secure *tls.Config) (EtcdClient, error) {
-	return connect(ctx, endpoints, secure)
+func Connect(ctx context.Context, endpoints []Endpoint, with Access) (EtcdClient, error) {
+	return connect(ctx, endpoints, with)
 }
 
-func connect(ctx context.Context, endpoints []Endpoint, secure *tls.Config) (*connection, error) {
-	addresses := map[string]string{}
-	c := &connection{config: clientv3.Config{Context: ctx, TLS: secure, Logger: zap.NewNop()}}
+func connect(ctx context.Context, endpoints []Endpoint, with Access) (*connection, error) {
+	addresses, secure := map[string]string{}, with.TLS
+	c := &connection{session: with.Session, config: clientv3.Config{Context: ctx, TLS: secure, Logger: zap.NewNop()}}
 	for _, e := range endpoints {
 		addresses[e.Host] = e.Address
 		c.config.Endpoints = append(c.config.Endpoints, e.URL)
@@ -70,10 +81,12 @@ func connect(ctx context.Context, endpoints []Endpoint, secure *tls.Config) (*co
 		c.handshakes = newHandshakes(secure)
 		c.config.DialOptions = append(c.config.DialOptions, grpc.WithTransportCredentials(c.handshakes))
 	}
+	c.session.Configure(&c.config)
 	var err error
 	if c.Client, err = clientv3.New(c.config); err != nil {
 		return nil, fmt.Errorf("connecting to etcd: %w", err)
 	}
+	c.session.Through(c.Client)
 	return c, nil
 }
 

@@ -2,7 +2,6 @@ package observe
 
 import (
 	"context"
-	"crypto/tls"
 	"errors"
 	"net"
 	"slices"
@@ -28,15 +27,12 @@ func (o *Observer) askMembers(ctx context.Context, d *member.Desired, p *Parts) 
 	if d.Missing != "" || len(endpoints) == 0 {
 		return nil, nil
 	}
-	var secure *tls.Config
-	if d.Addresses.ClientTLS {
-		secure = d.TLS.Client
-	}
-	etcd, err := o.Connect(ctx, endpoints, secure)
+	etcd, err := o.Connect(ctx, endpoints, o.accessOf(d))
 	if err != nil {
 		return nil, err
 	}
 	p.Answers, p.List = Ask(ctx, etcd, endpoints, d.Cluster.Status.ClusterID)
+	p.Auth = o.askAuth(ctx, d, etcd, p.List)
 	return etcd, nil
 }
 

@@ -2,8 +2,8 @@ package observe
 
 import (
 	"context"
-	"crypto/tls"
 	"errors"
+	"sync"
 	"time"
 
 	"k8s.io/apimachinery/pkg/types"
@@ -23,9 +23,11 @@ type Observer struct {
 	// Limits limits what the controller does without being asked.
 	Limits plan.Limits
 	// Connect connects to a cluster's etcd.
-	Connect func(context.Context, []Endpoint, *tls.Config) (EtcdClient, error)
+	Connect func(context.Context, []Endpoint, Access) (EtcdClient, error)
 
 	history History
+	// proofs are the passwords that etcd accepted last, by cluster.
+	proofs sync.Map
 }
 
 // New returns an Observer that reads from the API server.
@@ -41,7 +43,7 @@ func (o *Observer) Cluster(ctx context.Context, cluster *etcdv1beta2.EtcdCluster
 		return nil, err
 	}
 	d := member.Desire(objects.Effective())
-	if err := d.TLS.Read(ctx, o.Reader, cluster.Namespace); err != nil {
+	if err := d.ReadSecrets(ctx, o.Reader); err != nil {
 		m := (member.MissingError{})
 		if !errors.As(err, &m) {
 			return nil, err
@@ -77,4 +79,7 @@ func (o *Observer) Observe(ctx context.Context, d *member.Desired, objects *Obje
 }
 
 // Forget drops what is known of a deleted cluster.
-func (o *Observer) Forget(cluster types.NamespacedName) { o.history.Forget(cluster) }
+func (o *Observer) Forget(cluster types.NamespacedName) {
+	o.history.Forget(cluster)
+	o.proofs.Delete(cluster)
+}

@@ -22,6 +22,8 @@ type Parts struct {
 	// Nodes tells which nodes report to the API server, of those that were looked
 	// at.
 	Nodes map[string]bool
+	// Auth is what etcd said about its authentication.
+	Auth plan.Auth
 	// Missing is what the members, or the controller's client, need but do not
 	// have.
 	Missing string

@@ -8,6 +8,15 @@ import (
 	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
+
+	"github.com/usher-dev/usher/controllers/etcd/login"
+)
+
+// Why members refuse a client that authentication is about.
+const (
+	WhyNoUser        = "etcd's authentication is enabled, and usher's client has no user that etcd knows"
+	WhyWrongPassword = "etcd's authentication is enabled, and refuses the password of root"
+	WhyNoRole        = "etcd's authentication is enabled, and the user of usher's client does not have the role root"
 )
 
 // A Refusal is how a member answers a client that it does not serve: the member
@@ -42,13 +51,18 @@ func AsRefusal(err error) *Refusal {
 // handshake: a TLS handshake with the member has failed.
 func Classify(err error, handshake bool) error {
 	var answer rpctypes.EtcdError
+	var failed *login.Failure
 	switch code := status.Code(err); {
 	case err == nil:
 		return nil
+	case errors.As(err, &failed) && failed.Wrong:
+		return &Refusal{WhyWrongPassword, true, err}
+	case errors.As(err, &failed):
+		return &Refusal{"etcd's authentication is enabled, and accepts no password without a majority", false, err}
 	case is(err, rpctypes.ErrUserEmpty, rpctypes.ErrUserNotFound, rpctypes.ErrAuthFailed, rpctypes.ErrInvalidAuthToken, rpctypes.ErrAuthOldRevision):
-		return &Refusal{"etcd's authentication is enabled, and usher's client has no user that etcd knows", true, err}
+		return &Refusal{WhyNoUser, true, err}
 	case is(err, rpctypes.ErrPermissionDenied):
-		return &Refusal{"etcd's authentication is enabled, and the user of usher's client does not have the role root", true, err}
+		return &Refusal{WhyNoRole, true, err}
 	case handshake:
 		return &Refusal{"the TLS handshake fails", true, err}
 	case errors.As(err, &answer):

@@ -2,7 +2,6 @@ package observe
 
 import (
 	"context"
-	"crypto/tls"
 	"fmt"
 	"maps"
 	"slices"
@@ -13,6 +12,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	etcdv1beta2 "github.com/usher-dev/usher/api/etcd/v1beta2"
+	"github.com/usher-dev/usher/controllers/etcd/answer"
 	"github.com/usher-dev/usher/controllers/etcd/answer/etcderrors"
 	"github.com/usher-dev/usher/controllers/etcd/member"
 	"github.com/usher-dev/usher/etcd"
@@ -48,11 +48,11 @@ func (o *Observer) Restored(ctx context.Context, c *etcdv1beta2.EtcdCluster, p *
 	// A linearizable read, for which the member is the quorum.
 	read, err := etcdClient.Get(ctx, "\x00", clientv3.WithFromKey(), clientv3.WithLimit(1), clientv3.WithKeysOnly())
 	if err != nil {
-		return nil, fmt.Errorf("reading from the restored member: %w", etcderrors.Explain(err))
+		return nil, fmt.Errorf("reading from the restored member: %w", o.explained(ctx, c, err))
 	}
 	list, err := etcdClient.MemberList(ctx)
 	if err != nil {
-		return nil, fmt.Errorf("reading the members from the restored member: %w", etcderrors.Explain(err))
+		return nil, fmt.Errorf("reading the members from the restored member: %w", o.explained(ctx, c, err))
 	}
 	status, err := etcdClient.Client.Status(ctx, etcdClient.Endpoints()[0])
 	if err != nil {
@@ -66,6 +66,20 @@ func (o *Observer) Restored(ctx context.Context, c *etcdv1beta2.EtcdCluster, p *
 		r.Members = append(r.Members, m.Name)
 	}
 	return r, nil
+}
+
+// explained returns an error of the restored member in usher's words: if it refuses
+// the client because of its credentials, a refusal with what a person does.
+func (o *Observer) explained(ctx context.Context, c *etcdv1beta2.EtcdCluster, err error) error {
+	r := AsRefusal(Classify(err, false))
+	if r == nil || !r.Credentials {
+		return etcderrors.Explain(err)
+	}
+	d := member.Desire(c)
+	if err := d.ReadSecrets(ctx, o.Reader); err != nil {
+		return etcderrors.Explain(err)
+	}
+	return answer.New(r, "%s", WithWays(d, r.Why))
 }
 
 // Unproved returns why it may not replace a cluster; "" if it may. It must be the
@@ -85,17 +99,13 @@ func (r *Restored) Unproved(revision int64) string {
 // connectTo connects to the member in a pod.
 func (o *Observer) connectTo(ctx context.Context, c *etcdv1beta2.EtcdCluster, p *corev1.Pod) (*connection, error) {
 	d := member.Desire(c)
-	if err := d.TLS.Read(ctx, o.Reader, c.Namespace); err != nil {
+	if err := d.ReadSecrets(ctx, o.Reader); err != nil {
 		return nil, err
-	}
-	var secure *tls.Config
-	if d.Addresses.ClientTLS {
-		secure = d.TLS.Client
 	}
 	if p.Status.PodIP == "" {
 		return nil, fmt.Errorf("the pod %s has no address yet", p.Name)
 	}
-	return connect(ctx, []Endpoint{EndpointOf(d, p)}, secure)
+	return connect(ctx, []Endpoint{EndpointOf(d, p)}, o.accessOf(d))
 }
 
 // Ready reports whether the kubelet calls a pod ready that nobody deletes.

@@ -26,6 +26,9 @@ const (
 	ReasonStarting = "SeedStarting"
 	// ReasonUnproved: the restored member does not match the backup.
 	ReasonUnproved = "SeedUnproved"
+	// ReasonCredentials: the restored member, whose users are those of the backup,
+	// refuses usher's client.
+	ReasonCredentials = "MissingCredentials"
 	// ReasonEnding: the old members are ending.
 	ReasonEnding = "OldMembersEnding"
 	// ReasonGrowing: members are being added.

@@ -72,6 +72,15 @@ func Secrets(prefix string) Variant {
 	}}
 }
 
+// Auth returns the variant that wants etcd's authentication, or not.
+func Auth(enabled bool) Variant {
+	name := "no authentication"
+	if enabled {
+		name = "authentication"
+	}
+	return Variant{name, func(s *v1beta2.ClusterSpec) { s.Auth = &v1beta2.AuthPolicy{Enabled: enabled, RootSecret: "root"} }}
+}
+
 // Label returns the variant with a label on the pods, which roll when it
 // changes.
 func Label(team string) Variant {

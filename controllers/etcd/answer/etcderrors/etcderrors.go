@@ -12,6 +12,7 @@ import (
 	"google.golang.org/grpc/status"
 
 	"github.com/usher-dev/usher/controllers/etcd/answer"
+	"github.com/usher-dev/usher/controllers/etcd/login"
 )
 
 // Explain returns the error of a call to etcd in usher's words, or nil. The errors
@@ -29,6 +30,9 @@ func Explain(err error) error {
 func words(err error) string {
 	if known := (rpctypes.EtcdError{}); errors.As(rpctypes.Error(err), &known) {
 		return known.Error()
+	}
+	if failed := (*login.Failure)(nil); errors.As(err, &failed) {
+		return failed.Error()
 	}
 	if known := answer.Network(err); known != "" {
 		return known
