@@ -3,6 +3,14 @@ package servererrors
 // etcdErrors explains errors about usher's own EtcdClusters.
 var etcdErrors = []Refusal{
 	{
+		ID:      "etcd-auth",
+		Kinds:   []string{"EtcdCluster"},
+		Fields:  []string{"spec.auth"},
+		Summary: "auth lacks enabled, or the name of the Secret with root's password",
+		Harm:    "the API server refuses the object",
+		Fix:     "write `auth: {enabled: true, rootSecret: example-root}`, with the name of your Secret",
+	},
+	{
 		ID:      "etcd-name",
 		Kinds:   []string{"EtcdCluster"},
 		Fields:  []string{"metadata.name", ""},

@@ -48,6 +48,7 @@ func etcdCluster() Kind {
 	k.Rows = append(k.Rows, etcdSize()...)
 	k.Rows = append(k.Rows, etcdStorage()...)
 	k.Rows = append(k.Rows, etcdTLS()...)
+	k.Rows = append(k.Rows, etcdAuth()...)
 	k.Rows = append(k.Rows, etcdPause()...)
 	return k
 }
@@ -163,6 +164,26 @@ func etcdTLS() []Row {
 				replaceAtOnce,
 				"when every member has the new certificates, remove the old CA",
 			},
+		},
+	}
+}
+
+func etcdAuth() []Row {
+	return []Row{
+		{
+			ID: "etcd-auth-enable", Paths: []string{"spec.auth.enabled"}, When: "authentication is enabled",
+			Outcome: InPlace, applies: became,
+			Harm: "refuses clients that are not logged in as a user of etcd from then on; no member restarts",
+		},
+		{
+			ID: "etcd-auth-disable", Paths: []string{"spec.auth.enabled"}, When: "authentication is disabled",
+			Outcome: InPlace, applies: func(m *FieldChange) bool { return ceased(m) && lookup(m.New, "spec", "auth") != nil },
+			Harm: "lets every client that reaches the members read and write everything; no member restarts",
+		},
+		{
+			ID: "etcd-auth-leave", Paths: []string{"spec.auth"}, When: "spec.auth is removed",
+			Outcome: InPlace, applies: func(m *FieldChange) bool { return lookup(m.New, "spec", "auth") == nil },
+			Harm: "leaves authentication as it is; while it is enabled and usher's client has no certificate of a user with the role root, usher does not change the cluster",
 		},
 	}
 }

@@ -30,8 +30,8 @@ func source(store *objectstore.Server, path string) etcdv1beta2.BackupSource {
 	return etcdv1beta2.BackupSource{S3: &etcdv1beta2.S3Source{Path: path, AWSSecret: "aws", Endpoint: "http://" + store.Address, ForcePathStyle: true}}
 }
 
-// backUp backs the cluster up.
-func (s *scene) backUp(store *objectstore.Server, name string) *etcdv1beta2.EtcdBackup {
+// backupOf returns a backup of the cluster.
+func (s *scene) backupOf(store *objectstore.Server, name string) *etcdv1beta2.EtcdBackup {
 	s.Helper()
 	b := &etcdv1beta2.EtcdBackup{ObjectMeta: s.meta(name), Spec: etcdv1beta2.BackupSpec{
 		StorageType: etcdv1beta2.BackupStorageS3, BackupSource: source(store, "backups/"+name),
@@ -39,6 +39,13 @@ func (s *scene) backUp(store *objectstore.Server, name string) *etcdv1beta2.Etcd
 	for _, p := range s.pods() {
 		b.Spec.EtcdEndpoints = append(b.Spec.EtcdEndpoints, "http://"+p.Status.PodIP+":2379")
 	}
+	return b
+}
+
+// backUp backs the cluster up.
+func (s *scene) backUp(store *objectstore.Server, name string) *etcdv1beta2.EtcdBackup {
+	s.Helper()
+	b := s.backupOf(store, name)
 	s.must(s.client.Create(s.Context(), b))
 	s.eventually("it is saved", func(ctx context.Context) (bool, error) {
 		err := s.client.Get(ctx, client.ObjectKeyFromObject(b), b)

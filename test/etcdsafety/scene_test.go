@@ -44,10 +44,17 @@ func newScene(t *testing.T, w *world, size int) *scene {
 	s := emptyScene(t, w)
 	s.must(w.client.Create(t.Context(), s.clusterOf(size)))
 	s.settled(size)
-	s.traffic = traffic.Start(t.Context(), s.connect)
-	t.Cleanup(s.traffic.Stop)
-	s.until("clients write", func(*etcdv1beta2.EtcdCluster) bool { return s.traffic.Writes() > 20 })
+	s.traffic = s.startTraffic()
 	return s
+}
+
+// startTraffic starts clients, and waits until they write.
+func (s *scene) startTraffic() *traffic.Traffic {
+	s.Helper()
+	started := traffic.Start(s.Context(), s.connect)
+	s.Cleanup(started.Stop)
+	s.until("clients write", func(*etcdv1beta2.EtcdCluster) bool { return started.Writes() > 20 })
+	return started
 }
 
 func emptyScene(t *testing.T, w *world) *scene {

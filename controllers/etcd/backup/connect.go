@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"net/url"
 
+	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
 	clientv3 "go.etcd.io/etcd/client/v3"
 	"go.uber.org/zap"
 	"google.golang.org/grpc"
@@ -17,6 +18,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/usher-dev/usher/controllers/etcd/answer"
+	"github.com/usher-dev/usher/controllers/etcd/answer/etcderrors"
 	"github.com/usher-dev/usher/controllers/etcd/login"
 )
 
@@ -70,6 +72,16 @@ func (w way) connect(ctx context.Context, endpoints ...string) (*clientv3.Client
 	}
 	session.Through(c)
 	return c, nil
+}
+
+// explain returns the error of a call to a member in usher's words: if the member
+// demands credentials, with what a person does.
+func (w way) explain(err error) error {
+	explained := etcderrors.Explain(err)
+	if len(w.known) > 0 || !errors.Is(rpctypes.Error(err), rpctypes.ErrUserEmpty) && !errors.Is(rpctypes.Error(err), rpctypes.ErrPermissionDenied) {
+		return explained
+	}
+	return answer.New(err, "%v: etcd's authentication is enabled; name the Secret of an etcd user with the role root in spec.authSecret", explained)
 }
 
 // credentials returns those in a Secret; none without a Secret.

@@ -8,8 +8,6 @@ import (
 
 	"go.etcd.io/etcd/api/v3/etcdserverpb"
 	clientv3 "go.etcd.io/etcd/client/v3"
-
-	"github.com/usher-dev/usher/controllers/etcd/answer/etcderrors"
 )
 
 // hold connects to the chosen member, and asks it again. The endpoint may be a
@@ -25,7 +23,7 @@ func hold(ctx context.Context, w way, chosen member) (*clientv3.Client, member, 
 	defer cancel()
 	// The client's own Status makes another connection.
 	s, err := etcdserverpb.NewMaintenanceClient(c.ActiveConnection()).Status(within, &etcdserverpb.StatusRequest{})
-	m := described(chosen.endpoint, (*clientv3.StatusResponse)(s), etcderrors.Explain(err))
+	m := described(chosen.endpoint, (*clientv3.StatusResponse)(s), w.explain(err))
 	if _, err := choose([]member{m}); err != nil {
 		return nil, member{}, errors.Join(err, c.Close())
 	}

@@ -14,7 +14,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/log"
 
 	"github.com/usher-dev/usher/controllers/etcd/answer"
-	"github.com/usher-dev/usher/controllers/etcd/answer/etcderrors"
 	"github.com/usher-dev/usher/etcd"
 )
 
@@ -53,7 +52,7 @@ func ask(ctx context.Context, w way, endpoints []string) ([]member, error) {
 			err := w.probe(ctx, endpoint)
 			if err == nil {
 				s, err = c.Status(ctx, endpoint)
-				err = etcderrors.Explain(err)
+				err = w.explain(err)
 			}
 			if said := answer.Said(err); said != "" {
 				log.FromContext(ctx).Info("a member does not answer", "endpoint", endpoint, "answer", said)
