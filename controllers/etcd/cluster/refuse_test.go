@@ -12,6 +12,8 @@ import (
 	"google.golang.org/grpc/metadata"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	etcdv1beta2 "github.com/usher-dev/usher/api/etcd/v1beta2"
 	"github.com/usher-dev/usher/test/pki"

@@ -2,6 +2,7 @@ package cluster_test
 
 import (
 	"strconv"
+	"strings"
 	"testing"
 	"time"
 
