@@ -74,6 +74,9 @@ const (
 	// AnnotationEtcdStorageRevision is a hash of the part of the spec that the
 	// member's storage was created from.
 	AnnotationEtcdStorageRevision = EtcdPrefix + "storage-revision"
+	// AnnotationEtcdCertificates is which CAs the member trusts, and which issued
+	// its certificates, if its pod mounts Secrets of the controller.
+	AnnotationEtcdCertificates = EtcdPrefix + "certificates"
 	// AnnotationEtcdTLS is the spec.TLS that the member was created with.
 	AnnotationEtcdTLS = EtcdPrefix + "tls"
 	// AnnotationEtcdInitialState and AnnotationEtcdInitialCluster are the member's

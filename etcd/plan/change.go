@@ -106,7 +106,7 @@ func (d *decision) renew() *Step {
 	}
 	var stale []*Member
 	for m := range d.listed {
-		if m.PodRevision != d.podRevision && d.current(m) {
+		if (m.PodRevision != d.podRevision || d.untrusting(m)) && d.current(m) {
 			stale = append(stale, m)
 		}
 	}
@@ -115,7 +115,11 @@ func (d *decision) renew() *Step {
 		if lead != nil {
 			return lead
 		}
-		return &Step{Action: Restart, Member: m.Name, Why: "its pod does not match the spec"}
+		why := "its pod does not match the spec"
+		if m.PodRevision == d.podRevision {
+			why = d.Observation.CertificateStep().Why()
+		}
+		return &Step{Action: Restart, Member: m.Name, Why: why}
 	}
 	if m := d.toReplace(); m != nil {
 		why := "to replace " + m.Name + ", which does not match the spec"

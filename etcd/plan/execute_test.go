@@ -45,6 +45,7 @@ func (w *world) reconcile(c *controller, between func()) (step *plan.Step) {
 	version, status := w.api.version, w.api.DeepCopy()
 	o := w.look(c)
 	o.RecordMembers(w.desired(), status)
+	w.recordCertificates(o, status)
 	p := c.decide(w.spec, &o.Observation)
 	w.last = p
 	step = p.Now()
@@ -94,7 +95,7 @@ func (w *worldSteps) Bootstrap(_ context.Context, s plan.Step) error {
 	if w.remembers() {
 		w.violate("%s: a cluster that took writes is formed again", s)
 	}
-	w.c.call(func() { w.createPod(s.Member, s.Version, true) })
+	w.c.call(func() { w.createPod(s.Member, s.Version, true); w.give(s.Member, w.o) })
 	return nil
 }
 
@@ -114,7 +115,10 @@ func (w *worldSteps) AddLearner(context.Context, plan.Step) error {
 func (w *worldSteps) CatchUp(ctx context.Context, s plan.Step) error { return w.Recover(ctx, s) }
 
 func (w *worldSteps) Recover(_ context.Context, s plan.Step) error {
-	w.comeBack(w.c, &s, w.member(s.Member))
+	if w.pods[s.Member] == nil {
+		w.comeBack(w.c, &s, w.member(s.Member))
+		w.give(s.Member, w.o)
+	}
 	return nil
 }
 

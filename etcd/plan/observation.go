@@ -6,6 +6,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/api/resource"
 
+	"github.com/usher-dev/usher/api/etcd/v1beta2"
 	"github.com/usher-dev/usher/etcd"
 )
 
@@ -35,6 +36,8 @@ type Observation struct {
 	// ClusterVersion is etcd's cluster version, StorageVersion the format of the
 	// data; the patch is 0. Zero is unknown.
 	ClusterVersion, StorageVersion etcd.Version
+	// Certificates is which certificates the members should have.
+	Certificates Certificates
 	// Members are in the order of their creation: those in etcd's list, and those
 	// of which only a pod or a claim is left.
 	Members []Member
@@ -119,6 +122,9 @@ type Member struct {
 	Storage resource.Quantity
 	// PodRevision and StorageRevision are hashes of what it was created from.
 	PodRevision, StorageRevision string
+	// Certificates is what its pod was created with. Without a record it has what
+	// Certificates.Current of the observation says.
+	Certificates v1beta2.MemberCertificates
 }
 
 // A Witness can tell whether a member works.

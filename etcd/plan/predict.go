@@ -60,6 +60,7 @@ func (p *prediction) Record(context.Context, Step) error {
 
 func (p *prediction) AddLearner(_ context.Context, s Step) error {
 	m := p.member(freeName(p.o), s.Version)
+	m.Certificates = p.o.CertificatesFor(&m)
 	m.Learner, m.Unresponsive = true, &Unresponsive{Since: p.o.Now, According: Client | Kubelet}
 	p.o.Members = append(p.o.Members, m)
 	p.step.Member = m.Name
@@ -73,7 +74,7 @@ func (p *prediction) Recover(_ context.Context, s Step) error {
 		if !m.made() {
 			learner := m.Learner
 			*m = p.member(m.Name, s.Version)
-			m.Learner = learner
+			m.Learner, m.Certificates = learner, p.o.CertificatesFor(m)
 		}
 		m.serve(m.Target)
 		m.Pod.Exposed = !m.Learner
@@ -103,7 +104,7 @@ func (p *prediction) Upgrade(_ context.Context, s Step) error {
 
 func (p *prediction) Restart(_ context.Context, s Step) error {
 	return p.change(s, func(m *Member) {
-		m.PodRevision = p.podRevision
+		m.PodRevision, m.Certificates = p.podRevision, p.o.CertificatesFor(m)
 		if !m.Learner {
 			m.serve(m.Target)
 		}

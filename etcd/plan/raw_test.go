@@ -37,6 +37,7 @@ var worldKey = types.NamespacedName{Namespace: "test", Name: "world"}
 func (w *world) look(c *controller) *observe.Observed {
 	now := w.now.Add(c.clock)
 	p := &observe.Parts{Objects: w.objects(), Limits: plan.Limits{MemberTimeout: memberTimeout, Unasked: plan.DefaultUnasked}}
+	p.Certificates = w.certificates()
 	p.Answers, p.List = w.ask(p.Objects)
 	p.Auth = w.auth.seen(w.spec, p.List.Quorum)
 	p.Received = c.history.Received(worldKey, w.metrics(), now)
@@ -122,6 +123,13 @@ func (w *world) podObject(cluster *v1beta2.EtcdCluster, name string, p *pod) cor
 	o.Annotations = state.Annotations()
 	o.Annotations[wellknown.AnnotationEtcdVersion] = p.target.String()
 	o.Annotations[wellknown.AnnotationEtcdPodRevision], o.Annotations[wellknown.AnnotationEtcdStorageRevision] = p.revision, p.storageRevision
+	if p.given.Peer != nil {
+		text, err := json.Marshal(p.given)
+		if err != nil {
+			panic(err)
+		}
+		o.Annotations[wellknown.AnnotationEtcdCertificates] = string(text)
+	}
 	if p.exposed {
 		o.Labels[wellknown.LabelEtcdVoter] = "true"
 	}

@@ -51,8 +51,10 @@ func (d *decision) revive(m *Member) *Step {
 	switch {
 	case touch && m.Target != to && d.mayRun(m, to):
 		return &Step{Action: Upgrade, Member: m.Name, Version: to, Why: "it does not answer, and was told to run " + m.Target.String()}
-	case touch && m.Durable && !m.doomed() && !d.frozen && m.PodRevision != d.podRevision:
+	case touch && m.Durable && !m.doomed() && !d.frozen && (m.PodRevision != d.podRevision || d.untrusting(m)):
 		return &Step{Action: Restart, Member: m.Name, Why: "it does not answer, and its pod does not match the spec"}
+	case d.refusedByOthers(m):
+		return &Step{Action: Restart, Member: m.Name, Why: d.Observation.CertificateStep().Why()}
 	}
 	d.watch(m, "")
 	return &Step{Action: Recover, Member: m.Name, Version: to}
@@ -70,7 +72,7 @@ func (d *decision) mayRun(m *Member, to etcd.Version) bool {
 // watch reports that the cluster is stalled if an awaited member does not
 // start, and a person has to look.
 func (d *decision) watch(m *Member, why string) {
-	overdue := m.Unresponsive != nil && d.Now.Sub(m.Unresponsive.Since) >= d.Limits.MemberTimeout
+	overdue := d.overdue(m)
 	reason := m.Pod.Reason
 	switch {
 	case m.Durable && m.doomed() && !m.Ready():
@@ -93,6 +95,11 @@ func (d *decision) watch(m *Member, why string) {
 		reason = StallUnresponsive
 	}
 	d.stall = &Stall{Reason: reason, Message: d.stuck(m, why)}
+}
+
+// overdue reports whether a member has not been ready for the member timeout.
+func (d *decision) overdue(m *Member) bool {
+	return m.Unresponsive != nil && d.Now.Sub(m.Unresponsive.Since) >= d.Limits.MemberTimeout
 }
 
 // stuck describes the stuck member, the cause, and what to do.

@@ -94,6 +94,9 @@ func (k *walk) sequence(seed uint64, all []states.State) (err error) {
 	case w.last.Stalled != nil && slices.ContainsFunc(w.members, func(n *node) bool { return w.tooNew(n.name) }):
 		k.stalled["a version that nobody saw run"]++ // and that a person has to write again
 		return nil
+	case w.last.Stalled != nil && w.mountsUsers():
+		k.stalled["a pod that mounts the user's Secrets"]++
+		return nil
 	case w.last.Stalled != nil && slices.Contains(remains, w.last.Stalled.Reason):
 		k.stalled[w.last.Stalled.Reason]++
 		return nil

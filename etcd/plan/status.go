@@ -24,6 +24,9 @@ func Observe(s *v1beta2.ClusterStatus) Observation {
 			Listed: true, Learner: m.Learner, Leader: m.Leader, DataGone: m.Lost, Durable: m.Claim != "",
 			PodRevision: m.PodRevision, StorageRevision: m.StorageRevision, Changed: m.Changed,
 		}
+		if m.Certificates != nil {
+			member.Certificates = *m.Certificates
+		}
 		if m.Storage != nil {
 			member.Storage = *m.Storage
 		}

@@ -63,6 +63,8 @@ type world struct {
 
 	controllers []*controller
 	restore     *restoring
+	// ca issues the members' certificates; nil without encryption.
+	ca *authority
 	// adopt is a person's decision about claims of a former cluster.
 	adopt plan.Adoption
 
@@ -125,6 +127,11 @@ type pod struct {
 	sealed, exposed bool
 	first           bool // started with the state "new"
 	empty           bool // etcd reported that it has no data
+	// given is what it was created with; empty if it mounts the user's Secrets.
+	given v1beta2.MemberCertificates
+	// trusts is what the process trusts, and run counts the processes.
+	trusts *v1beta2.Trust
+	run    int
 }
 
 // A status is the API server's record of the cluster.
@@ -229,7 +236,7 @@ func (w *world) reach(a, b string) bool {
 	if a > b {
 		a, b = b, a
 	}
-	return a == b || !w.cut[[2]string{a, b}]
+	return a == b || !w.cut[[2]string{a, b}] && w.accept(a, b)
 }
 
 // process returns where a member's process runs, or nil: in its pod, or where its
@@ -292,6 +299,7 @@ func (w *world) tick() {
 			n.ran = w.process(n.name).target
 		}
 	}
+	w.certify()
 	w.exchange()
 	if w.leader() == nil {
 		w.elect()
@@ -351,6 +359,7 @@ func (w *world) tooNew(name string) bool {
 
 // start starts etcd with the data on its disk.
 func (w *world) start(name string, p *pod) {
+	defer w.load(p)
 	n := w.member(name)
 	switch {
 	case p.disk.member == name && n == nil && w.api.formed():
@@ -544,6 +553,9 @@ func (w *world) settled() error {
 	v := etcd.WantedVersion(w.spec)
 	for _, n := range w.members {
 		p := w.pods[n.name]
+		if p != nil && w.ca != nil && !w.certified(p) {
+			return fmt.Errorf("%s does not have the certificates of %s", n.name, w.ca.wanted.Issuer)
+		}
 		if p == nil || n.learner || !w.takesPart(n.name) || p.revision != podRevision(w.spec) || p.storageRevision != storageRevision(w.spec) || n.ran != v || !p.sealed || !p.exposed {
 			return fmt.Errorf("%s is not as the spec wants it", n.name)
 		}

@@ -158,11 +158,11 @@ func etcdTLS() []Row {
 		{
 			ID: "etcd-tls-certificates", Paths: []string{"spec.TLS"}, When: "the source of the certificates changes",
 			Outcome: InSteps,
-			Harm:    "while members get them one at a time, members with the old certificates and those with the new must trust each other",
+			Harm:    "restarts the members one at a time, up to three times each: they trust both CAs, get the new certificates, and trust the new CA only. A change of the Secrets does the same; members and the controller need nothing else, but clients must trust both CAs before, and have certificates of the new CA at the end",
 			Steps: []string{
-				"append the new CA to peer-ca.crt, server-ca.crt and etcd-client-ca.crt of the old Secrets, and put both CAs into the new ones",
+				"give clients the new CA in addition to the old one",
 				replaceAtOnce,
-				"when every member has the new certificates, remove the old CA",
+				"give clients certificates of the new CA while the condition ChangingCertificates of the EtcdCluster has the reason SwitchCertificates",
 			},
 		},
 	}

@@ -30,7 +30,56 @@ import (
 // TestAnEtcdClusterIsSecuredByCertManager runs a cluster of real etcds that
 // only use cert-manager's certificates, and continue after a renewal.
 func TestAnEtcdClusterIsSecuredByCertManager(t *testing.T) {
-	c := newClient(t)
+	c, cluster, whole := securedCluster(t)
+	members := slices.Clone(cluster.Status.Members.Ready)
+
+	var pods corev1.PodList
+	if err := c.List(t.Context(), &pods, client.InNamespace(cluster.Namespace)); err != nil {
+		t.Fatal(err)
+	}
+	for i := range pods.Items {
+		if command := strings.Join(pods.Items[i].Spec.Containers[0].Command, " "); strings.Contains(command, "--advertise-client-urls=http:") || !strings.Contains(command, "--client-cert-auth=true") {
+			t.Errorf("the member %s speaks in the clear: %s", pods.Items[i].Name, command)
+		}
+	}
+
+	// etcd reads its certificates for each connection, the controller its own for
+	// each observation: nothing restarts.
+	before := clientCertificate(t, c, cluster.Namespace)
+	for _, part := range []string{"peer", "server", "client"} {
+		renewIn(t, c, cluster.Namespace, "example-"+part)
+	}
+	until(t, "the client's certificate is another", func() bool { return !bytes.Equal(before, clientCertificate(t, c, cluster.Namespace)) })
+	if err := c.Get(t.Context(), client.ObjectKeyFromObject(cluster), cluster); err != nil {
+		t.Fatal(err)
+	}
+	cluster.Spec.Size = 5
+	if err := c.Update(t.Context(), cluster); err != nil {
+		t.Fatal(err)
+	}
+	untilWithin(t, 3*time.Minute, "it grows by renewed certificates", func() bool { return whole(5) })
+	for _, member := range members {
+		if !slices.Contains(cluster.Status.Members.Ready, member) {
+			t.Errorf("the member %s was replaced", member)
+		}
+	}
+}
+
+// clientCertificate returns the certificate that cert-manager issued for clients.
+func clientCertificate(t *testing.T, c client.Client, namespace string) []byte {
+	t.Helper()
+	s := &corev1.Secret{}
+	if err := c.Get(t.Context(), client.ObjectKey{Namespace: namespace, Name: "example-client-tls"}, s); err != nil {
+		t.Fatal(err)
+	}
+	return s.Data[corev1.TLSCertKey]
+}
+
+// securedCluster creates a cluster of three members; whole reads it, and reports
+// whether it has that many and nothing is left to do.
+func securedCluster(t *testing.T) (c client.Client, cluster *etcdv1beta2.EtcdCluster, whole func(size int) bool) {
+	t.Helper()
+	c = newClient(t)
 	if err := etcdcluster.AddToScheme(c.Scheme()); err != nil {
 		t.Fatal(err)
 	}
@@ -47,60 +96,19 @@ func TestAnEtcdClusterIsSecuredByCertManager(t *testing.T) {
 	issueFromCA(t, create, ns.Name)
 	startEtcdController(t, ns.Name)
 
-	cluster := &etcdv1beta2.EtcdCluster{ObjectMeta: metav1.ObjectMeta{Namespace: ns.Name, Name: "example"}, Spec: etcdv1beta2.ClusterSpec{
+	cluster = &etcdv1beta2.EtcdCluster{ObjectMeta: metav1.ObjectMeta{Namespace: ns.Name, Name: "example"}, Spec: etcdv1beta2.ClusterSpec{
 		Size: 3, TLS: &etcdv1beta2.TLSPolicy{CertManager: &etcdv1beta2.CertManagerTLS{IssuerRef: etcdv1beta2.IssuerReference{Name: "ca"}}},
 	}}
 	create(cluster)
 	nameCallers(t, c, ns.Name)
-	whole := func() bool {
+	whole = func(size int) bool {
 		if err := c.Get(t.Context(), client.ObjectKeyFromObject(cluster), cluster); err != nil {
 			t.Fatal(err)
 		}
-		return cluster.Status.Phase == etcdv1beta2.ClusterPhaseRunning && len(cluster.Status.Members.Ready) == 3 && cluster.Status.Step == ""
+		return cluster.Status.Phase == etcdv1beta2.ClusterPhaseRunning && len(cluster.Status.Members.Ready) == size && len(cluster.Status.MemberStatuses) == size && cluster.Status.Step == ""
 	}
-	untilWithin(t, 3*time.Minute, "three members serve", whole)
-	members := slices.Clone(cluster.Status.Members.Ready)
-
-	var pods corev1.PodList
-	if err := c.List(t.Context(), &pods, client.InNamespace(ns.Name)); err != nil {
-		t.Fatal(err)
-	}
-	for i := range pods.Items {
-		if command := strings.Join(pods.Items[i].Spec.Containers[0].Command, " "); strings.Contains(command, "--advertise-client-urls=http:") || !strings.Contains(command, "--client-cert-auth=true") {
-			t.Errorf("the member %s speaks in the clear: %s", pods.Items[i].Name, command)
-		}
-	}
-
-	// etcd reads its certificates for each connection, the controller its own for
-	// each observation: nothing restarts.
-	secret := func() []byte {
-		s := &corev1.Secret{}
-		if err := c.Get(t.Context(), client.ObjectKey{Namespace: ns.Name, Name: "example-client-tls"}, s); err != nil {
-			t.Fatal(err)
-		}
-		return s.Data[corev1.TLSCertKey]
-	}
-	before := secret()
-	for _, part := range []string{"peer", "server", "client"} {
-		renewIn(t, c, ns.Name, "example-"+part)
-	}
-	until(t, "the client's certificate is another", func() bool { return !bytes.Equal(before, secret()) })
-	if err := c.Get(t.Context(), client.ObjectKeyFromObject(cluster), cluster); err != nil {
-		t.Fatal(err)
-	}
-	cluster.Spec.Size = 5
-	if err := c.Update(t.Context(), cluster); err != nil {
-		t.Fatal(err)
-	}
-	untilWithin(t, 3*time.Minute, "it grows by renewed certificates", func() bool {
-		whole()
-		return len(cluster.Status.Members.Ready) == 5 && cluster.Status.Step == ""
-	})
-	for _, member := range members {
-		if !slices.Contains(cluster.Status.Members.Ready, member) {
-			t.Errorf("the member %s was replaced", member)
-		}
-	}
+	untilWithin(t, 3*time.Minute, "three members serve", func() bool { return whole(3) })
+	return c, cluster, whole
 }
 
 // nameCallers adds the addresses of members here, which have no names: their
@@ -155,7 +163,7 @@ func startEtcdController(t *testing.T, namespace string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	options := etcdcluster.Options{Busy: 100 * time.Millisecond, Calm: 300 * time.Millisecond, Namespace: namespace}
+	options := etcdcluster.Options{Busy: 100 * time.Millisecond, Calm: 300 * time.Millisecond, Reread: 2 * time.Second, Namespace: namespace}
 	if err := errors.Join(
 		etcdcluster.AddToScheme(m.GetScheme()),
 		etcdcluster.New(m, etcdcluster.NewObserver(m, options), options).SetupWithManager(m),

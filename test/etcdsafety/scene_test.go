@@ -2,6 +2,7 @@ package etcdsafety_test
 
 import (
 	"context"
+	"crypto/tls"
 	"fmt"
 	"maps"
 	"os"
@@ -35,6 +36,8 @@ type scene struct {
 	looked    time.Time
 	// password is that of etcd's user root, once its authentication is enabled.
 	password atomic.Pointer[string]
+	// secure is the clients' TLS configuration; nil without encryption.
+	secure *tls.Config
 }
 
 // newScene creates a cluster of that size, waits until it runs, and starts
@@ -263,9 +266,9 @@ func (s *scene) connectTo(ctx context.Context, name string) (*clientv3.Client, e
 		}
 	}
 	if password := s.password.Load(); password != nil {
-		return traffic.DialAs(ctx, "root", *password, nil, addresses)
+		return traffic.DialAs(ctx, "root", *password, s.secure, addresses)
 	}
-	return traffic.Dial(ctx, nil, addresses)
+	return traffic.Dial(ctx, s.secure, addresses)
 }
 
 // verify ends the traffic and checks the recorded history.

@@ -34,6 +34,8 @@ type pod struct {
 	evicted  bool
 	status   corev1.PodStatus
 	prepared []corev1.ContainerStatus
+	// refreshed is when the Secrets in its volumes were last read.
+	refreshed time.Time
 	pull     error // why the image is missing
 
 	disconnected, unready bool
@@ -106,6 +108,7 @@ func (r *pod) look(ctx context.Context, p *corev1.Pod) (ended bool) {
 		return false
 	}
 	r.keepRunning(ctx, p)
+	r.refreshSecrets(ctx, p)
 	ready := r.probe(ctx)
 	_ = r.write(ctx, p, r.statusOf(p, ready))
 	return false
@@ -241,23 +244,6 @@ func (r *pod) mount(ctx context.Context, p *corev1.Pod, c *corev1.Container) (ma
 		}
 	}
 	return folders, nil
-}
-
-func (r *pod) writeSecret(ctx context.Context, namespace string, source *corev1.SecretVolumeSource, folder string) error {
-	secret, err := r.kubelet.clients.CoreV1().Secrets(namespace).Get(ctx, source.SecretName, metav1.GetOptions{})
-	if err != nil {
-		return err
-	}
-	for _, item := range source.Items {
-		data, ok := secret.Data[item.Key]
-		if !ok {
-			return fmt.Errorf("the Secret %s has no %s", source.SecretName, item.Key)
-		}
-		if err := os.WriteFile(filepath.Join(folder, item.Path), data, 0o600); err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 // stop ends the process.

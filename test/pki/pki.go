@@ -22,6 +22,8 @@ type PKI struct {
 	Peer, Server, Operator map[string][]byte
 	// Client trusts the servers, and they trust it.
 	Client *tls.Config
+
+	authority *authority
 }
 
 // New issues certificates for a cluster of that name, whose members may also
@@ -36,26 +38,35 @@ func Until(end time.Time, namespace, cluster string, addresses ...net.IP) (*PKI,
 	if err != nil {
 		return nil, err
 	}
+	return authority.all(end, namespace, cluster, addresses)
+}
+
+// Renewed returns certificates of the same CA.
+func (p *PKI) Renewed(namespace, cluster string) (*PKI, error) {
+	return p.authority.all(time.Now().Add(24*time.Hour), namespace, cluster, nil)
+}
+
+func (a *authority) all(end time.Time, namespace, cluster string, addresses []net.IP) (*PKI, error) {
 	members := []string{fmt.Sprintf("*.%s.%s.svc", cluster, namespace), fmt.Sprintf("*.%s.%s.svc.cluster.local", cluster, namespace)}
 	service := fmt.Sprintf("%s-client.%s.svc", cluster, namespace)
-	p := &PKI{}
+	p := &PKI{authority: a}
 	for _, part := range []struct {
 		into   *map[string][]byte
 		prefix string
 		names  []string
 	}{{&p.Peer, "peer", members}, {&p.Server, "server", append([]string{"localhost", service}, members...)}, {&p.Operator, "etcd-client", nil}} {
-		certificate, key, err := authority.issue(part.prefix, part.names, addresses, end)
+		certificate, key, err := a.issue(part.prefix, part.names, addresses, end)
 		if err != nil {
 			return nil, err
 		}
-		*part.into = map[string][]byte{part.prefix + ".crt": certificate, part.prefix + ".key": key, part.prefix + "-ca.crt": authority.pem}
+		*part.into = map[string][]byte{part.prefix + ".crt": certificate, part.prefix + ".key": key, part.prefix + "-ca.crt": a.pem}
 	}
 	pair, err := tls.X509KeyPair(p.Operator["etcd-client.crt"], p.Operator["etcd-client.key"])
 	if err != nil {
 		return nil, err
 	}
 	roots := x509.NewCertPool()
-	roots.AddCert(authority.certificate)
+	roots.AddCert(a.certificate)
 	p.Client = &tls.Config{Certificates: []tls.Certificate{pair}, RootCAs: roots, MinVersion: tls.VersionTLS12}
 	return p, nil
 }

@@ -51,6 +51,12 @@ const (
 	// ClusterCorrupt: etcd's alarm CORRUPT is raised, and etcd refuses reads and
 	// writes.
 	ClusterCorrupt ClusterConditionType = "Corrupt"
+	// ClusterChangingCertificates: members are given another CA. The reason is the
+	// step, and the message says what clients may do.
+	ClusterChangingCertificates ClusterConditionType = "ChangingCertificates"
+	// ClusterInvalidCertificates: the certificates in the Secrets of the spec
+	// cannot work, so that members keep theirs.
+	ClusterInvalidCertificates ClusterConditionType = "InvalidCertificates"
 )
 
 // ClusterCondition is a detail of a cluster's state.

@@ -78,6 +78,10 @@ type ClusterStatus struct {
 	// none.
 	// +optional
 	TLS string `json:"TLS,omitempty"`
+	// Certificates is what members have of certificates, and what the controller
+	// keeps for them.
+	// +optional
+	Certificates *CertificatesStatus `json:"certificates,omitempty"`
 	// Quorum counts the voting members.
 	// +optional
 	Quorum *QuorumStatus `json:"quorum,omitempty"`
@@ -223,6 +227,10 @@ type MemberStatus struct {
 	// created from.
 	// +optional
 	StorageRevision string `json:"storageRevision,omitempty"`
+	// Certificates is what its pod was created with. It is empty if the pod mounts
+	// the Secrets in spec.TLS themselves.
+	// +optional
+	Certificates *MemberCertificates `json:"certificates,omitempty"`
 	// Since is when the member was created.
 	// +optional
 	Since *metav1.Time `json:"since,omitempty"`

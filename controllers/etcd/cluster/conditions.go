@@ -111,6 +111,7 @@ func (c *Controller) judge(ctx context.Context, cluster *etcdv1beta2.EtcdCluster
 		j.set(etcdv1beta2.ClusterStalled, corev1.ConditionFalse, ReasonDone, "")
 	}
 	judgeAlarms(j, s)
+	c.judgeCertificates(j, d, s)
 	c.available(j, d, s, p)
 	activities(j, s, p)
 	c.tell(j)
@@ -171,7 +172,7 @@ func setAsideClaims(all []etcdv1beta2.SetAsideClaim) string {
 var warnings = []etcdv1beta2.ClusterConditionType{
 	etcdv1beta2.ClusterQuorumLost, etcdv1beta2.ClusterUnsupportedVersion, etcdv1beta2.ClusterRefusedChange, etcdv1beta2.ClusterMissingReference,
 	etcdv1beta2.ClusterMissingCredentials, etcdv1beta2.ClusterStalled, etcdv1beta2.ClusterRetainedClaims,
-	etcdv1beta2.ClusterNoSpace, etcdv1beta2.ClusterCorrupt,
+	etcdv1beta2.ClusterNoSpace, etcdv1beta2.ClusterCorrupt, etcdv1beta2.ClusterInvalidCertificates,
 }
 
 // available reports whether the cluster accepts reads and writes.

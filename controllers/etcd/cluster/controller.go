@@ -165,7 +165,7 @@ func (c *Controller) reconcile(ctx context.Context, req reconcile.Request) (obse
 	d := member.Desire(objects.Effective())
 	// What it cannot write does not keep it from looking, but from the next step.
 	unwritten := errors.Join(c.prepare(ctx, d), c.adoptPods(ctx, objects))
-	if err := missing(d, d.ReadSecrets(ctx, c.observer.Reader)); err != nil {
+	if err := missing(d, d.ReadSecrets(ctx, c.observer.Reader, objects.Pods)); err != nil {
 		return false, reconcile.Result{}, err
 	}
 	s, err := c.observer.Observe(ctx, d, objects)
@@ -175,6 +175,7 @@ func (c *Controller) reconcile(ctx context.Context, req reconcile.Request) (obse
 	defer s.Close()
 	unwritten = errors.Join(unwritten, c.keepClaims(ctx, d, s))
 	s.RecordMembers(d, &cluster.Status)
+	unwritten = errors.Join(unwritten, c.recordCertificates(ctx, d, s, &cluster.Status))
 	p := plan.Next(&cluster.Spec, &s.Observation)
 	unwritten = errors.Join(unwritten, c.writer().DisruptionBudget(ctx, d, s.Voters()))
 	if why, ok := c.denied.Load(req.NamespacedName); ok && p.Now() != nil && s.Credentials == "" {
@@ -183,6 +184,7 @@ func (c *Controller) reconcile(ctx context.Context, req reconcile.Request) (obse
 	if err := c.report(ctx, cluster, d, s, p); err != nil {
 		return false, reconcile.Result{}, err
 	}
+	unwritten = errors.Join(unwritten, c.keepCertificates(ctx, d))
 	if unwritten != nil {
 		return true, reconcile.Result{}, unwritten
 	}

@@ -243,7 +243,15 @@ func joining(d *member.Desired, s *observe.Observed, name string) member.Initial
 }
 
 func (e *steps) makePod(ctx context.Context, t plan.Step, b member.InitialState, s member.Storage) error {
-	p := e.d.Pod(t.Member, t.Version.String(), b, s)
+	m := e.s.ByName(t.Member)
+	if m == nil {
+		m = &plan.Member{Name: t.Member}
+	}
+	given := e.s.CertificatesFor(m)
+	if err := e.Stage(ctx, e.d, given, nil); err != nil {
+		return err
+	}
+	p := e.d.With(given).Pod(t.Member, t.Version.String(), b, s)
 	err := e.Client.Create(ctx, p)
 	if apierrors.IsAlreadyExists(err) {
 		err = e.Reader.Get(ctx, client.ObjectKeyFromObject(p), p)

@@ -12,6 +12,8 @@ import (
 	"google.golang.org/grpc/metadata"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	etcdv1beta2 "github.com/usher-dev/usher/api/etcd/v1beta2"
 	"github.com/usher-dev/usher/test/pki"
@@ -109,7 +111,8 @@ func TestMembersSpeakTLS(t *testing.T) {
 }
 
 // TestMembersThatRefuseTheCertificate_Live gives usher's client certificates that
-// are not accepted: by the members, and then by the client itself.
+// are not accepted: by the members, and then by the client itself. The record of
+// the previous certificate is lost.
 func TestMembersThatRefuseTheCertificate_Live(t *testing.T) {
 	s := newScene(t)
 	spec := onClaims(1)
@@ -132,6 +135,10 @@ func TestMembersThatRefuseTheCertificate_Live(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			operator.Data = data
 			s.must(shared.client.Update(s.ctx, operator))
+			s.until("they are not used", func(c *etcdv1beta2.EtcdCluster) bool {
+				return condition(c, etcdv1beta2.ClusterInvalidCertificates) == corev1.ConditionTrue
+			})
+			s.must(shared.client.Status().Patch(s.ctx, s.cluster(), client.RawPatch(types.MergePatchType, []byte(`{"status":{"certificates":null}}`))))
 			s.until("the credentials are missed", func(c *etcdv1beta2.EtcdCluster) bool {
 				missing := c.Status.Condition(etcdv1beta2.ClusterMissingCredentials)
 				return missing != nil && missing.Status == corev1.ConditionTrue && strings.Contains(missing.Message, "TLS handshake") && strings.Contains(missing.Message, "Secret operator")

@@ -23,7 +23,7 @@ import (
 func (c *Controller) reserved(ctx context.Context, cluster *etcdv1beta2.EtcdCluster, restore string) (ctrl.Result, error) {
 	was := cluster.Status.DeepCopy()
 	d := member.Desire(cluster)
-	if err := errors.Join(c.prepare(ctx, d), missing(d, d.TLS.Read(ctx, c.observer.Reader, cluster.Namespace))); err != nil {
+	if err := errors.Join(c.prepare(ctx, d), missing(d, d.TLS.Read(ctx, c.observer.Reader, cluster, nil))); err != nil {
 		return ctrl.Result{}, err
 	}
 	// The previous release reads from the sentence what this one reads from

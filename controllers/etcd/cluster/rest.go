@@ -117,7 +117,7 @@ func (c *Controller) sameAnswers(ctx context.Context, r *rest) bool {
 
 // mayRest reports whether a cluster serves, and nothing is left to do by now.
 func mayRest(d *member.Desired, s *observe.Observed, p plan.Plan) bool {
-	if len(s.Alarms) > 0 || p.Now() != nil || p.Stalled != nil || !s.Formed || !s.Quorum || d.Missing != "" || s.Credentials != "" || d.Auth.Missing != "" {
+	if len(s.Alarms) > 0 || p.Now() != nil || p.Stalled != nil || !s.Formed || !s.Quorum || d.Missing != "" || s.Credentials != "" || d.Auth.Missing != "" || d.TLS.Problem != "" {
 		return false
 	}
 	for i := range s.Members {

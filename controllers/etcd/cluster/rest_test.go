@@ -2,6 +2,7 @@ package cluster_test
 
 import (
 	"strconv"
+	"strings"
 	"testing"
 	"time"
 
@@ -144,7 +145,8 @@ func TestAClusterAtRest_WhoseSecretIsDeleted_SaysSo(t *testing.T) {
 	s.rests()
 	s.must(shared.client.Delete(s.ctx, &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: s.namespace, Name: "peer"}}))
 	s.until("the Secret is missed", func(c *etcdv1beta2.EtcdCluster) bool {
-		return condition(c, etcdv1beta2.ClusterMissingReference) == corev1.ConditionTrue
+		invalid := c.Status.Condition(etcdv1beta2.ClusterInvalidCertificates)
+		return invalid != nil && invalid.Status == corev1.ConditionTrue && strings.Contains(invalid.Message, "the Secret peer does not exist")
 	})
 }
 

@@ -83,7 +83,7 @@ func (e *switchover) DeletePod(ctx context.Context, t plan.Step) error {
 // member is the restored one.
 func (e *switchover) Record(ctx context.Context, _ plan.Step) error {
 	cluster := e.d.Cluster
-	p, held, step := e.seed.Pod, cluster.Status.HeldBy, cluster.Status.Step
+	p, held, step, certificates := e.seed.Pod, cluster.Status.HeldBy, cluster.Status.Step, cluster.Status.Certificates
 	m := etcdv1beta2.MemberStatus{
 		Name: p.Name, ID: observe.Hex(e.seed.MemberID), Version: e.seed.Version, TargetVersion: p.Annotations[wellknown.AnnotationEtcdVersion], Ready: true,
 		PodRevision: member.RevisionOf(p), StorageRevision: p.Annotations[wellknown.AnnotationEtcdStorageRevision],
@@ -97,6 +97,9 @@ func (e *switchover) Record(ctx context.Context, _ plan.Step) error {
 		TLS: etcd.Encrypted(&cluster.Spec), MemberStatuses: []etcdv1beta2.MemberStatus{m}, CurrentVersion: e.seed.Version,
 		Members: etcdv1beta2.MembersStatus{Ready: []string{p.Name}}, Quorum: &etcdv1beta2.QuorumStatus{Voters: 1, Healthy: 1},
 		ServiceName: member.ClientService(cluster.Name), ClientPort: member.ClientPort,
+	}
+	if certificates != nil {
+		cluster.Status.Certificates = &etcdv1beta2.CertificatesStatus{Secrets: certificates.Secrets}
 	}
 	if err := e.Client.Status().Update(ctx, cluster); err != nil {
 		return fmt.Errorf("recording the restored member: %w", err)

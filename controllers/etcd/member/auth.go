@@ -20,13 +20,14 @@ type Auth struct {
 	Missing string
 }
 
-// ReadSecrets reads what the controller's client connects and logs in with. Without
-// the Secret for logging in, it still connects.
-func (d *Desired) ReadSecrets(ctx context.Context, reader client.Reader) error {
+// ReadSecrets reads what the controller's client connects and logs in with, given
+// the members' pods, if they are known. Without the Secret for logging in, it still
+// connects.
+func (d *Desired) ReadSecrets(ctx context.Context, reader client.Reader, pods map[string]*corev1.Pod) error {
 	if err := d.readAuth(ctx, reader); err != nil {
 		return err
 	}
-	return d.TLS.Read(ctx, reader, d.Cluster.Namespace)
+	return d.TLS.Read(ctx, reader, d.Cluster, pods)
 }
 
 func (d *Desired) readAuth(ctx context.Context, reader client.Reader) error {

@@ -27,11 +27,8 @@ type Desired struct {
 // Desire returns the desired state of a cluster.
 func Desire(c *etcdv1beta2.EtcdCluster) *Desired {
 	d := &Desired{Cluster: c, TLS: tlsOf(c)}
-	policy := d.policy()
-	d.Addresses = Addresses{
-		cluster: c.Name, namespace: c.Namespace, domain: policy.ClusterDomain,
-		PeerTLS: d.TLS.peer != nil, ClientTLS: d.TLS.Operator != nil,
-	}
+	d.Addresses = addressesOf(c)
+	d.Addresses.PeerTLS, d.Addresses.ClientTLS = d.TLS.peer != nil, d.TLS.Operator != nil
 	d.PodRevision, d.StorageRevision = etcd.PodRevision(&c.Spec), etcd.StorageRevision(&c.Spec)
 	return d
 }

@@ -50,6 +50,14 @@ type Addresses struct {
 	PeerTLS, ClientTLS bool
 }
 
+func addressesOf(c *etcdv1beta2.EtcdCluster) Addresses {
+	a := Addresses{cluster: c.Name, namespace: c.Namespace}
+	if c.Spec.Pod != nil {
+		a.domain = c.Spec.Pod.ClusterDomain
+	}
+	return a
+}
+
 // Host returns a member's DNS name.
 func (a Addresses) Host(member string) string {
 	host := fmt.Sprintf("%s.%s.%s.svc", member, a.cluster, a.namespace)

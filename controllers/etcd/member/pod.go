@@ -77,6 +77,9 @@ func (d *Desired) Pod(name, version string, b InitialState, storage Storage) *co
 	d.revise(annotations, version)
 	annotations[wellknown.AnnotationEtcdStorageRevision] = storage.Revision
 	annotations[wellknown.AnnotationEtcdTLS] = d.TLS.Recorded
+	if given := d.TLS.givenRecord(); given != "" {
+		annotations[wellknown.AnnotationEtcdCertificates] = given
+	}
 
 	node := labels.Set{wellknown.LabelEtcdMember: name}
 	p := &corev1.Pod{

@@ -1,17 +1,13 @@
 package member
 
 import (
-	"context"
 	"crypto/tls"
-	"crypto/x509"
 	"encoding/json"
-	"fmt"
 
 	corev1 "k8s.io/api/core/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	etcdv1beta2 "github.com/usher-dev/usher/api/etcd/v1beta2"
+	"github.com/usher-dev/usher/etcd/plan"
 )
 
 // Paths of the members' certificates.
@@ -28,6 +24,14 @@ type TLS struct {
 	Operator     *KeyPair
 	// Client is created from Operator.
 	Client *tls.Config
+	// Certificates is what members should have.
+	Certificates plan.Certificates
+	// Operates is what the controller's client last had; nil without encryption.
+	Operates *etcdv1beta2.Trust
+	// Problem is why the Secrets in the manifest are not used; "" if they are.
+	Problem string
+	// given is what the pods are created with, if that is not the manifest's.
+	given etcdv1beta2.MemberCertificates
 	// Recorded is the corresponding part of the manifest, in JSON.
 	Recorded string
 }
@@ -40,17 +44,23 @@ type KeyPair struct {
 	// Keys are the keys in the Secret, files their names in a pod: certificate,
 	// key, CA.
 	Keys, files [3]string
+	// part is the word for it in the names of the controller's Secrets.
+	part string
+	// wanted is the content of the Secret, staged those of the controller's, by
+	// name.
+	wanted *bundle
+	staged map[string]stagedSecret
 }
 
 // issued are the keys of a Secret that cert-manager writes.
 var issued = [3]string{corev1.TLSCertKey, corev1.TLSPrivateKeyKey, "ca.crt"}
 
-func static(secret, prefix string) *KeyPair {
+func static(secret, prefix, part string) *KeyPair {
 	if secret == "" {
 		return nil
 	}
 	files := [3]string{prefix + ".crt", prefix + ".key", prefix + "-ca.crt"}
-	return &KeyPair{Secret: secret, Keys: files, files: files}
+	return &KeyPair{Secret: secret, Keys: files, files: files, part: part, staged: map[string]stagedSecret{}}
 }
 
 // tlsOf reads the TLS settings of a cluster from its manifest.
@@ -59,14 +69,14 @@ func tlsOf(c *etcdv1beta2.EtcdCluster) TLS {
 	switch policy := c.Spec.TLS; {
 	case policy == nil:
 	case policy.CertManager != nil:
-		s.peer, s.server, s.Operator = static(c.Name+"-peer-tls", "peer"), static(c.Name+"-server-tls", "server"), static(c.Name+"-client-tls", "etcd-client")
+		s.peer, s.server, s.Operator = static(c.Name+"-peer-tls", "peer", "peer"), static(c.Name+"-server-tls", "server", "server"), static(c.Name+"-client-tls", "etcd-client", "operator")
 		s.peer.Keys, s.server.Keys, s.Operator.Keys = issued, issued, issued
 	case policy.Static != nil:
-		s.Operator = static(policy.Static.OperatorSecret, "etcd-client")
+		s.Operator = static(policy.Static.OperatorSecret, "etcd-client", "operator")
 		if member := policy.Static.Member; member != nil {
-			s.peer = static(member.PeerSecret, "peer")
+			s.peer = static(member.PeerSecret, "peer", "peer")
 			if s.Operator != nil {
-				s.server = static(member.ServerSecret, "server")
+				s.server = static(member.ServerSecret, "server", "server")
 			}
 		}
 	}
@@ -86,52 +96,6 @@ func (d *Desired) Config() *tls.Config {
 		return nil
 	}
 	return d.TLS.Client
-}
-
-// Read checks that every Secret exists and is complete, and creates the
-// controller's client.
-func (s *TLS) Read(ctx context.Context, reader client.Reader, namespace string) error {
-	if s.Operator != nil && s.server == nil {
-		return MissingError{"spec.TLS.static.operatorSecret is set and spec.TLS.static.member.serverSecret is not: name the Secret that members serve clients with"}
-	}
-	for _, pair := range []*KeyPair{s.peer, s.server, s.Operator} {
-		if pair == nil {
-			continue
-		}
-		var secret corev1.Secret
-		err := reader.Get(ctx, client.ObjectKey{Namespace: namespace, Name: pair.Secret}, &secret)
-		if apierrors.IsNotFound(err) {
-			return MissingError{fmt.Sprintf("the Secret %s does not exist: create it with %s, %s and %s", pair.Secret, pair.Keys[0], pair.Keys[1], pair.Keys[2])}
-		}
-		if err != nil {
-			return fmt.Errorf("reading the Secret %s: %w", pair.Secret, err)
-		}
-		for _, key := range pair.Keys {
-			if len(secret.Data[key]) == 0 {
-				return MissingError{fmt.Sprintf("the Secret %s has no %s", pair.Secret, key)}
-			}
-		}
-		if pair == s.Operator {
-			if s.Client, err = pair.config(&secret); err != nil {
-				return MissingError{fmt.Sprintf("the Secret %s is invalid: %v", pair.Secret, err)}
-			}
-		}
-	}
-	return nil
-}
-
-// config returns the TLS configuration of a client with the Secret's
-// certificate.
-func (p *KeyPair) config(secret *corev1.Secret) (*tls.Config, error) {
-	certificate, err := tls.X509KeyPair(secret.Data[p.Keys[0]], secret.Data[p.Keys[1]])
-	if err != nil {
-		return nil, fmt.Errorf("reading %s and %s: %w", p.Keys[0], p.Keys[1], err)
-	}
-	authorities := x509.NewCertPool()
-	if !authorities.AppendCertsFromPEM(secret.Data[p.Keys[2]]) {
-		return nil, fmt.Errorf("%s contains no certificate", p.Keys[2])
-	}
-	return &tls.Config{Certificates: []tls.Certificate{certificate}, RootCAs: authorities, MinVersion: tls.VersionTLS12}, nil
 }
 
 // mount mounts the certificates in a member's pod.

@@ -61,7 +61,7 @@ func FromParts(p *Parts, now time.Time) *Observed {
 	f := &reading{
 		Observed: &Observed{
 			Observation: plan.Observation{
-				Now: now, Limits: p.Limits, Missing: p.Missing, Auth: p.Auth,
+				Now: now, Limits: p.Limits, Missing: p.Missing, Auth: p.Auth, Certificates: p.Certificates,
 				Formed: status.ClusterID != "", Seed: seedOf(status), TLS: status.TLS,
 				ClusterVersion: etcd.ReadVersion(status.ClusterVersion), StorageVersion: etcd.ReadVersion(status.StorageVersion),
 				Adopt: plan.Adoption(p.Cluster.Annotations[wellknown.AnnotationEtcdRetained]),

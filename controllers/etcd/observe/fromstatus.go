@@ -47,6 +47,9 @@ func readMember(m *plan.Member, known *etcdv1beta2.MemberStatus) {
 	m.Version, m.Target = etcd.ReadVersion(known.Version), etcd.ReadVersion(known.TargetVersion)
 	m.Changed, m.Durable = known.Changed, known.Claim != ""
 	m.PodRevision, m.StorageRevision = known.PodRevision, known.StorageRevision
+	if known.Certificates != nil {
+		m.Certificates = *known.Certificates
+	}
 }
 
 // fallbackToStatus takes the list of members from the status.

@@ -43,7 +43,7 @@ func (o *Observer) Cluster(ctx context.Context, cluster *etcdv1beta2.EtcdCluster
 		return nil, err
 	}
 	d := member.Desire(objects.Effective())
-	if err := d.ReadSecrets(ctx, o.Reader); err != nil {
+	if err := d.ReadSecrets(ctx, o.Reader, objects.Pods); err != nil {
 		m := (member.MissingError{})
 		if !errors.As(err, &m) {
 			return nil, err
@@ -57,7 +57,7 @@ func (o *Observer) Cluster(ctx context.Context, cluster *etcdv1beta2.EtcdCluster
 // matters: the controller creates a pod after its member is listed, so that a
 // pod without a listed member is left over. The caller closes the observation.
 func (o *Observer) Observe(ctx context.Context, d *member.Desired, objects *Objects) (*Observed, error) {
-	parts := &Parts{Objects: objects, Missing: d.Missing, Limits: o.Limits}
+	parts := &Parts{Objects: objects, Missing: d.Missing, Certificates: d.TLS.Certificates, Limits: o.Limits}
 	etcd, err := o.askMembers(ctx, d, parts)
 	if err != nil {
 		return nil, err

@@ -27,7 +27,9 @@ type Parts struct {
 	// Missing is what the members, or the controller's client, need but do not
 	// have.
 	Missing string
-	Limits  plan.Limits
+	// Certificates is which certificates the members should have.
+	Certificates plan.Certificates
+	Limits       plan.Limits
 }
 
 // An Answer is what a member said when it was asked for its status: one of both

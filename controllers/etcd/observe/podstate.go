@@ -7,6 +7,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
+	etcdv1beta2 "github.com/usher-dev/usher/api/etcd/v1beta2"
 	"github.com/usher-dev/usher/api/wellknown"
 	"github.com/usher-dev/usher/controllers/etcd/member"
 	"github.com/usher-dev/usher/etcd"
@@ -40,6 +41,10 @@ func (f *reading) observePod(m *plan.Member) {
 	m.Durable = onClaim(p)
 	m.Target = etcd.ReadVersion(p.Annotations[wellknown.AnnotationEtcdVersion])
 	m.PodRevision = member.RevisionOf(p)
+	m.Certificates = etcdv1beta2.MemberCertificates{}
+	if given := member.CertificatesOf(p); given != nil {
+		m.Certificates = *given
+	}
 	if revision := p.Annotations[wellknown.AnnotationEtcdStorageRevision]; f.Claims[m.Name] == nil || revision != m.StorageRevision {
 		m.StorageRevision = revision
 	}

@@ -73,6 +73,9 @@ func (s *Observed) status(m *plan.Member, d *member.Desired) etcdv1beta2.MemberS
 		Learner: m.Learner, Leader: m.Leader, Ready: m.Ready(), Lost: m.DataGone, Message: of.Problem,
 		PodRevision: m.PodRevision, StorageRevision: m.StorageRevision,
 	}
+	if m.Certificates.Peer != nil || m.Certificates.Server != nil {
+		status.Certificates = m.Certificates.DeepCopy()
+	}
 	if known != nil {
 		status.DatabaseSize = known.DatabaseSize
 	}

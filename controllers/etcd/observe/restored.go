@@ -76,7 +76,7 @@ func (o *Observer) explained(ctx context.Context, c *etcdv1beta2.EtcdCluster, er
 		return etcderrors.Explain(err)
 	}
 	d := member.Desire(c)
-	if err := d.ReadSecrets(ctx, o.Reader); err != nil {
+	if err := d.ReadSecrets(ctx, o.Reader, nil); err != nil {
 		return etcderrors.Explain(err)
 	}
 	return answer.New(r, "%s", WithWays(d, r.Why))
@@ -99,7 +99,7 @@ func (r *Restored) Unproved(revision int64) string {
 // connectTo connects to the member in a pod.
 func (o *Observer) connectTo(ctx context.Context, c *etcdv1beta2.EtcdCluster, p *corev1.Pod) (*connection, error) {
 	d := member.Desire(c)
-	if err := d.ReadSecrets(ctx, o.Reader); err != nil {
+	if err := d.ReadSecrets(ctx, o.Reader, nil); err != nil {
 		return nil, err
 	}
 	if p.Status.PodIP == "" {
