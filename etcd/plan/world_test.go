@@ -537,6 +537,9 @@ func (w *world) settled() error {
 	if r := w.restore; r != nil && (!r.done || r.deleted) {
 		return errors.New("a restore is under way")
 	}
+	if w.spec.Hibernated && w.last.Blocked != plan.RefusedHibernation {
+		return w.sleeps()
+	}
 	v := etcd.WantedVersion(w.spec)
 	for _, n := range w.members {
 		p := w.pods[n.name]

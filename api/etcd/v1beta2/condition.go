@@ -48,6 +48,8 @@ const (
 	// ClusterCorrupt: etcd's alarm CORRUPT is raised, and etcd refuses reads and
 	// writes.
 	ClusterCorrupt ClusterConditionType = "Corrupt"
+	// ClusterHibernated: the spec hibernates the cluster, and no pod of it is left.
+	ClusterHibernated ClusterConditionType = "Hibernated"
 )
 
 // ClusterCondition is a detail of a cluster's state.
