@@ -21,7 +21,7 @@ func TestPodRevisionsOfThePreviousRelease(t *testing.T) {
 		spec         v1beta2.ClusterSpec
 		pod, storage string
 	}{
-		"nothing but size and version": {v1beta2.ClusterSpec{Size: 3, Version: "3.6.6"}, "37fdec31be", "74234e98af"},
+		"nothing but size and version":                {v1beta2.ClusterSpec{Size: 3, Version: "3.6.6"}, "37fdec31be", "74234e98af"},
 		"authentication, on which pods do not depend": {v1beta2.ClusterSpec{Size: 3, Version: "3.6.6", Auth: &v1beta2.AuthPolicy{Enabled: true, RootSecret: "root"}}, "37fdec31be", "74234e98af"},
 		"a repository and TLS": {v1beta2.ClusterSpec{Size: 3, Version: "3.6.6", Repository: "registry.example.com/etcd", TLS: &v1beta2.TLSPolicy{
 			Static: &v1beta2.StaticTLS{Member: &v1beta2.MemberSecret{PeerSecret: "peer", ServerSecret: "server"}, OperatorSecret: "operator"},

@@ -142,7 +142,10 @@ func withAuth() []states.State {
 // together with other changes, with every fault before every early step.
 func TestAuthentication_WithEveryFault_Converges(t *testing.T) {
 	k := newWalk()
-	k.begin = func(w *world) { w.auth.enabled = w.spec.Auth.Enabled; w.auth.password, w.auth.user = w.auth.enabled, w.auth.enabled }
+	k.begin = func(w *world) {
+		w.auth.enabled = w.spec.Auth.Enabled
+		w.auth.password, w.auth.user = w.auth.enabled, w.auth.enabled
+	}
 	if err := k.pairs(withAuth(), []int{0, 1, 2}, 5); err != nil {
 		t.Fatal(err)
 	}

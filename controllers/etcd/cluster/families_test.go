@@ -71,7 +71,9 @@ func TestServicesBecomeDualStack(t *testing.T) {
 	if command := strings.Join(s.pods()[0].Spec.Containers[0].Command, " "); !strings.Contains(command, "--listen-client-urls=http://0.0.0.0:2379") {
 		t.Errorf("without the fields the command is %s", command)
 	}
-	s.edit(func(spec *etcdv1beta2.ClusterSpec) { spec.Paused, spec.IPFamilyPolicy = true, corev1.IPFamilyPolicyRequireDualStack })
+	s.edit(func(spec *etcdv1beta2.ClusterSpec) {
+		spec.Paused, spec.IPFamilyPolicy = true, corev1.IPFamilyPolicyRequireDualStack
+	})
 	s.eventually("the Services have both families", func() bool {
 		return slices.EqualFunc(s.serviceFamilies(), [][]corev1.IPFamily{both, both}, slices.Equal)
 	})
