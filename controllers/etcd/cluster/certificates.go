@@ -13,7 +13,7 @@ import (
 	"github.com/usher-dev/usher/etcd/plan"
 )
 
-// ReasonInvalid: members keep the certificates that they have.
+// ReasonInvalid is the reason of the condition InvalidCertificates.
 const ReasonInvalid = "Invalid"
 
 // recordCertificates writes into the status what members have once all have the

@@ -16,6 +16,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	etcdv1beta2 "github.com/usher-dev/usher/api/etcd/v1beta2"
+	"github.com/usher-dev/usher/etcd/plan"
 )
 
 // Read reads the Secrets in the manifest and those that the controller created
@@ -241,19 +242,30 @@ func (s *TLS) setClient(pods map[string]*corev1.Pod) {
 	s.Client = &tls.Config{RootCAs: roots, MinVersion: tls.VersionTLS12, Certificates: certificates}
 }
 
-// previous returns what the controller's client had: first what it had last.
+// previous returns what the controller's client had before the manifest's: first
+// what it had last.
 func (s *TLS) previous() []*bundle {
 	var all []*bundle
 	for _, name := range sortedNames(s.Operator.staged) {
 		is := s.Operator.staged[name]
 		switch {
+		case s.Problem == "" && is.trust.Equal(s.Operator.wanted.trust):
 		case is.trust.Equal(s.Operates):
 			all = append([]*bundle{is.bundle}, all...)
-		case s.Operator.wanted == nil || !is.trust.Equal(s.Operator.wanted.trust):
+		default:
 			all = append(all, is.bundle)
 		}
 	}
 	return all
+}
+
+// ClientDuring returns what the controller's client has during a step of a change
+// of the CA, for a pod's record: the previous release drops the status.
+func (s *TLS) ClientDuring(step plan.CertificateStep) *etcdv1beta2.Trust {
+	if step == plan.TrustWanted && s.Operator != nil && s.Operator.wanted != nil {
+		return s.Operator.wanted.trust
+	}
+	return s.Operates
 }
 
 // trustedByAll reports whether the member in each pod trusts the client's
