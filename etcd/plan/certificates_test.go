@@ -4,11 +4,13 @@ import (
 	"fmt"
 	"slices"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/usher-dev/usher/api/etcd/v1beta2"
 	"github.com/usher-dev/usher/etcd/plan"
+	"github.com/usher-dev/usher/etcd/plan/states"
 )
 
 // given returns certificates of an issuer, for both kinds of traffic.
@@ -105,6 +107,34 @@ func sorted(c v1beta2.MemberCertificates) v1beta2.MemberCertificates {
 		}
 	}
 	return c
+}
+
+// TestNext_AMemberThatTheOthersRefuse_IsRestarted once it has taken no part for the
+// member timeout, but not if it already has what it should have.
+func TestNext_AMemberThatTheOthersRefuse_IsRestarted(t *testing.T) {
+	spec := states.Of([][]states.Variant{{states.Size(3)}, {states.Version("3.6.16")}, {states.Claims("1Gi")}})[0].Spec
+	for name, test := range map[string]struct {
+		has     v1beta2.MemberCertificates
+		since   time.Duration
+		restart bool
+	}{
+		"it mounts the user's Secrets": {v1beta2.MemberCertificates{}, memberTimeout, true},
+		"not for long enough":          {v1beta2.MemberCertificates{}, memberTimeout - 1, false},
+		"it trusts both":               {given("a", "a", "b"), memberTimeout, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			o := plan.Settled("example", spec)
+			o.Now, o.Limits = time.Now(), plan.Limits{MemberTimeout: memberTimeout}
+			o.Certificates = plan.Certificates{Wanted: given("b", "b"), Current: given("a", "a")}
+			m := &o.Members[1]
+			m.Answers, m.Leaderless, m.Pod.Ready, m.Certificates = false, true, false, test.has
+			m.Unresponsive = &plan.Unresponsive{Since: o.Now.Add(-test.since), According: plan.Client | plan.Kubelet}
+			p := plan.Next(spec, &o)
+			if got := p.Now(); got == nil || got.Member != m.Name || (got.Action == plan.Restart) != test.restart {
+				t.Errorf("the step is %v", got)
+			}
+		})
+	}
 }
 
 // TestCertificatesFor_AMemberWithoutAPod_GetsWhatTheOthersTrust also if its own

@@ -1,3 +1,5 @@
+//go:build soak
+
 package certmanager
 
 import (
@@ -12,6 +14,7 @@ import (
 
 	clientv3 "go.etcd.io/etcd/client/v3"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	etcdv1beta2 "github.com/usher-dev/usher/api/etcd/v1beta2"
@@ -25,7 +28,12 @@ import (
 // another key, and then the certificates. Clients trust each CA before, and switch
 // when the condition says so.
 func TestCertManagerChangesTheCAOfAnEtcdCluster_ThreeTimesUnderLoad(t *testing.T) {
-	c, cluster, whole := securedCluster(t)
+	c, cluster, whole := securedCluster(t, func(spec *etcdv1beta2.ClusterSpec) {
+		spec.Pod = &etcdv1beta2.PodPolicy{PersistentVolumeClaimSpec: &corev1.PersistentVolumeClaimSpec{
+			AccessModes: []corev1.PersistentVolumeAccessMode{corev1.ReadWriteOnce},
+			Resources:   corev1.VolumeResourceRequirements{Requests: corev1.ResourceList{corev1.ResourceStorage: resource.MustParse("1Gi")}},
+		}}
+	})
 	secret := func(name string) *corev1.Secret {
 		t.Helper()
 		s := &corev1.Secret{}
@@ -34,20 +42,31 @@ func TestCertManagerChangesTheCAOfAnEtcdCluster_ThreeTimesUnderLoad(t *testing.T
 		}
 		return s
 	}
-	var config atomic.Pointer[tls.Config]
+	var pair atomic.Pointer[tls.Certificate]
+	var roots atomic.Pointer[x509.CertPool]
 	trusted := secret("ca").Data[corev1.TLSCertKey]
 	shown := secret("example-client-tls")
 	use := func() {
 		t.Helper()
-		pair, err := tls.X509KeyPair(shown.Data[corev1.TLSCertKey], shown.Data[corev1.TLSPrivateKeyKey])
+		has, err := tls.X509KeyPair(shown.Data[corev1.TLSCertKey], shown.Data[corev1.TLSPrivateKeyKey])
 		if err != nil {
 			t.Fatal(err)
 		}
-		roots := x509.NewCertPool()
-		roots.AppendCertsFromPEM(trusted)
-		config.Store(&tls.Config{Certificates: []tls.Certificate{pair}, RootCAs: roots, MinVersion: tls.VersionTLS12})
+		pool := x509.NewCertPool()
+		pool.AppendCertsFromPEM(trusted)
+		pair.Store(&has)
+		roots.Store(pool)
 	}
 	use()
+	// Connections that last for the whole test follow the changes.
+	config := &tls.Config{
+		MinVersion: tls.VersionTLS12, InsecureSkipVerify: true, //nolint:gosec // VerifyConnection verifies
+		GetClientCertificate: func(*tls.CertificateRequestInfo) (*tls.Certificate, error) { return pair.Load(), nil },
+		VerifyConnection: func(s tls.ConnectionState) error {
+			_, err := s.PeerCertificates[0].Verify(x509.VerifyOptions{Roots: roots.Load(), DNSName: s.ServerName})
+			return err
+		},
+	}
 	connect := func(ctx context.Context) (*clientv3.Client, error) {
 		var pods corev1.PodList
 		if err := c.List(ctx, &pods, client.InNamespace(cluster.Namespace), client.MatchingLabels{wellknown.LabelEtcdVoter: "true"}); err != nil {
@@ -59,7 +78,7 @@ func TestCertManagerChangesTheCAOfAnEtcdCluster_ThreeTimesUnderLoad(t *testing.T
 				voters[p.Name+".example."+cluster.Namespace+".svc"] = p.Status.PodIP
 			}
 		}
-		return traffic.Dial(ctx, config.Load(), voters)
+		return traffic.Dial(ctx, config, voters)
 	}
 	load := traffic.Start(t.Context(), connect)
 	t.Cleanup(load.Stop)

@@ -30,7 +30,7 @@ import (
 // TestAnEtcdClusterIsSecuredByCertManager runs a cluster of real etcds that
 // only use cert-manager's certificates, and continue after a renewal.
 func TestAnEtcdClusterIsSecuredByCertManager(t *testing.T) {
-	c, cluster, whole := securedCluster(t)
+	c, cluster, whole := securedCluster(t, func(*etcdv1beta2.ClusterSpec) {})
 	members := slices.Clone(cluster.Status.Members.Ready)
 
 	var pods corev1.PodList
@@ -75,9 +75,10 @@ func clientCertificate(t *testing.T, c client.Client, namespace string) []byte {
 	return s.Data[corev1.TLSCertKey]
 }
 
-// securedCluster creates a cluster of three members; whole reads it, and reports
+// securedCluster creates a cluster of three members with a spec that change
+// changes; whole reads it, and reports
 // whether it has that many and nothing is left to do.
-func securedCluster(t *testing.T) (c client.Client, cluster *etcdv1beta2.EtcdCluster, whole func(size int) bool) {
+func securedCluster(t *testing.T, change func(*etcdv1beta2.ClusterSpec)) (c client.Client, cluster *etcdv1beta2.EtcdCluster, whole func(size int) bool) {
 	t.Helper()
 	c = newClient(t)
 	if err := etcdcluster.AddToScheme(c.Scheme()); err != nil {
@@ -99,6 +100,7 @@ func securedCluster(t *testing.T) (c client.Client, cluster *etcdv1beta2.EtcdClu
 	cluster = &etcdv1beta2.EtcdCluster{ObjectMeta: metav1.ObjectMeta{Namespace: ns.Name, Name: "example"}, Spec: etcdv1beta2.ClusterSpec{
 		Size: 3, TLS: &etcdv1beta2.TLSPolicy{CertManager: &etcdv1beta2.CertManagerTLS{IssuerRef: etcdv1beta2.IssuerReference{Name: "ca"}}},
 	}}
+	change(&cluster.Spec)
 	create(cluster)
 	nameCallers(t, c, ns.Name)
 	whole = func(size int) bool {

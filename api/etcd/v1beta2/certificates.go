@@ -29,6 +29,9 @@ type MemberCertificates struct {
 	// Server is for the traffic with clients.
 	// +optional
 	Server *Trust `json:"server,omitempty"`
+	// Client is what the controller's client had when the pod was created.
+	// +optional
+	Client *Trust `json:"client,omitempty"`
 }
 
 // Trust is which CAs one end of a connection trusts, and which CA has issued its

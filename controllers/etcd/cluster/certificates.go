@@ -13,7 +13,7 @@ import (
 	"github.com/usher-dev/usher/etcd/plan"
 )
 
-// ReasonInvalid: members keep the certificates that they have.
+// ReasonInvalid is the reason of the condition InvalidCertificates.
 const ReasonInvalid = "Invalid"
 
 // recordCertificates writes into the status what members have once all have the
@@ -28,7 +28,11 @@ func (c *Controller) recordCertificates(ctx context.Context, d *member.Desired, 
 	names = append(names, d.StagedNames(s.Certificates.Current, d.TLS.Operates)...)
 	for i := range s.Members {
 		m := &s.Members[i]
-		names = append(names, d.StagedNames(m.Certificates, nil)...)
+		had := m.Certificates.Client
+		if s.CertificateStep() == plan.CertificatesCurrent {
+			had = nil
+		}
+		names = append(names, d.StagedNames(m.Certificates, had)...)
 		names = append(names, d.StagedNames(s.CertificatesFor(m), nil)...)
 	}
 	slices.Sort(names)

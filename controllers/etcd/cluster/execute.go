@@ -251,6 +251,7 @@ func (e *steps) makePod(ctx context.Context, t plan.Step, b member.InitialState,
 		m = &plan.Member{Name: t.Member}
 	}
 	given := e.s.CertificatesFor(m)
+	given.Client = e.d.TLS.ClientDuring(e.s.CertificateStep())
 	if err := e.Stage(ctx, e.d, given, nil); err != nil {
 		return err
 	}

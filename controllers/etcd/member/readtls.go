@@ -16,6 +16,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	etcdv1beta2 "github.com/usher-dev/usher/api/etcd/v1beta2"
+	"github.com/usher-dev/usher/etcd/plan"
 )
 
 // Read reads the Secrets in the manifest and those that the controller created
@@ -93,19 +94,19 @@ func (p *KeyPair) readWanted(secret *corev1.Secret) (err error) {
 // readStaged reads the controller's Secrets that members mount or mounted.
 func (s *TLS) readStaged(ctx context.Context, reader client.Reader, c *etcdv1beta2.EtcdCluster, pods map[string]*corev1.Pod) error {
 	var parts []part
-	add := func(m *etcdv1beta2.MemberCertificates, operator *etcdv1beta2.Trust) {
+	add := func(m *etcdv1beta2.MemberCertificates) {
 		if m != nil {
-			parts = append(parts, s.parts(*m, operator)...)
+			parts = append(parts, s.parts(*m, m.Client)...)
 		}
 	}
 	if current := c.Status.Certificates; current != nil {
-		add(&etcdv1beta2.MemberCertificates{Peer: current.Peer, Server: current.Server}, current.Client)
+		add(&etcdv1beta2.MemberCertificates{Peer: current.Peer, Server: current.Server, Client: current.Client})
 	}
 	for i := range c.Status.MemberStatuses {
-		add(c.Status.MemberStatuses[i].Certificates, nil)
+		add(c.Status.MemberStatuses[i].Certificates)
 	}
 	for _, p := range pods {
-		add(CertificatesOf(p), nil)
+		add(CertificatesOf(p))
 	}
 	for _, p := range parts {
 		name := stagedName(c.Name, p.pair.part, p.trust)
@@ -224,15 +225,13 @@ func (s *TLS) setClient(pods map[string]*corev1.Pod) {
 			roots.AddCert(ca)
 		}
 	}
-	var candidates []*bundle
-	previous := s.previous()
-	if s.Operator.wanted != nil {
-		candidates = append(candidates, s.Operator.wanted)
-	}
-	if previous != nil && (s.Problem != "" || !s.trustedByAll(s.Operator.wanted, pods)) {
-		candidates = append([]*bundle{previous}, candidates...)
-	} else if previous != nil {
-		candidates = append(candidates, previous)
+	candidates := s.previous()
+	switch wanted := s.Operator.wanted; {
+	case wanted == nil:
+	case s.Problem == "" && s.trustedByAll(wanted, pods):
+		candidates = append([]*bundle{wanted}, candidates...)
+	default:
+		candidates = append(candidates, wanted)
 	}
 	var certificates []tls.Certificate
 	for _, b := range candidates {
@@ -243,14 +242,30 @@ func (s *TLS) setClient(pods map[string]*corev1.Pod) {
 	s.Client = &tls.Config{RootCAs: roots, MinVersion: tls.VersionTLS12, Certificates: certificates}
 }
 
-// previous returns what the controller's client last had, or nil.
-func (s *TLS) previous() *bundle {
-	for _, is := range s.Operator.staged {
-		if is.trust.Equal(s.Operates) {
-			return is.bundle
+// previous returns what the controller's client had before the manifest's: first
+// what it had last.
+func (s *TLS) previous() []*bundle {
+	var all []*bundle
+	for _, name := range sortedNames(s.Operator.staged) {
+		is := s.Operator.staged[name]
+		switch {
+		case s.Problem == "" && is.trust.Equal(s.Operator.wanted.trust):
+		case is.trust.Equal(s.Operates):
+			all = append([]*bundle{is.bundle}, all...)
+		default:
+			all = append(all, is.bundle)
 		}
 	}
-	return nil
+	return all
+}
+
+// ClientDuring returns what the controller's client has during a step of a change
+// of the CA, for a pod's record: the previous release drops the status.
+func (s *TLS) ClientDuring(step plan.CertificateStep) *etcdv1beta2.Trust {
+	if step == plan.TrustWanted && s.Operator != nil && s.Operator.wanted != nil {
+		return s.Operator.wanted.trust
+	}
+	return s.Operates
 }
 
 // trustedByAll reports whether the member in each pod trusts the client's
