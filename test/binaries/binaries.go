@@ -21,7 +21,7 @@ func Build(root, dir, program string) (string, error) { return build(root, dir, 
 // Entrypoint builds the programs of usher's main image next to each other like
 // Build, and returns the path of the one that runs the others.
 func Entrypoint(root, dir string) (string, error) {
-	return build(root, dir, "usher-entrypoint", "usher-webhook", "usher-controller", "usher-pod", "usher-redirect")
+	return build(root, dir, "usher-entrypoint", "usher-webhook", "usher-controller", "usher-pod", "usher-bucket", "usher-redirect")
 }
 
 // build returns the path of the first program.
