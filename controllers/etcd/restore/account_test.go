@@ -31,7 +31,8 @@ const ofSTS, ofAgent = "sts.amazonaws.com", "pods.eks.amazonaws.com"
 
 // cloud stands in for the parts of EKS: the webhook that gives pods of a
 // ServiceAccount an identity, by what its name begins with; the token service; and
-// the agent on the node. They know the API server's tokens. The ServiceAccount
+// the agent on the node. They know the API server's tokens, and give credentials
+// without a session, which the S3 server of these tests does not know. The account
 // irsa-refused has a role that does not trust it.
 func (s *scene) cloud() {
 	s.Helper()
@@ -53,7 +54,7 @@ func (s *scene) cloud() {
 			return
 		}
 		fmt.Fprintf(w, `<AssumeRoleWithWebIdentityResponse xmlns="https://sts.amazonaws.com/doc/2011-06-15/"><AssumeRoleWithWebIdentityResult><Credentials>
-<AccessKeyId>%s</AccessKeyId><SecretAccessKey>%s</SecretAccessKey><SessionToken>session</SessionToken><Expiration>2050-01-02T03:04:05Z</Expiration>
+<AccessKeyId>%s</AccessKeyId><SecretAccessKey>%s</SecretAccessKey><Expiration>2050-01-02T03:04:05Z</Expiration>
 </Credentials></AssumeRoleWithWebIdentityResult></AssumeRoleWithWebIdentityResponse>`, objectstore.AccessKey, objectstore.SecretKey)
 	}))
 	s.Cleanup(sts.Close)
@@ -62,7 +63,7 @@ func (s *scene) cloud() {
 			w.WriteHeader(http.StatusForbidden)
 			return
 		}
-		fmt.Fprintf(w, `{"AccessKeyId": %q, "SecretAccessKey": %q, "Token": "session", "Expiration": "2050-01-02T03:04:05Z"}`, objectstore.AccessKey, objectstore.SecretKey)
+		fmt.Fprintf(w, `{"AccessKeyId": %q, "SecretAccessKey": %q, "Expiration": "2050-01-02T03:04:05Z"}`, objectstore.AccessKey, objectstore.SecretKey)
 	}))
 	s.Cleanup(agent.Close)
 	webhook := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
