@@ -7,7 +7,7 @@ COPY go.mod go.sum ./
 RUN go mod download
 COPY . .
 ARG TARGETOS TARGETARCH
-RUN CGO_ENABLED=0 GOOS=$TARGETOS GOARCH=$TARGETARCH go build -trimpath -ldflags='-s -w' -o /programs/ ./cmd/usher-entrypoint ./cmd/usher-redirect ./cmd/usher-pod ./cmd/usher-webhook ./cmd/usher-controller
+RUN CGO_ENABLED=0 GOOS=$TARGETOS GOARCH=$TARGETARCH go build -trimpath -ldflags='-s -w' -o /programs/ ./cmd/usher-entrypoint ./cmd/usher-redirect ./cmd/usher-pod ./cmd/usher-bucket ./cmd/usher-webhook ./cmd/usher-controller
 
 FROM build AS build-cli
 RUN CGO_ENABLED=0 GOOS=$TARGETOS GOARCH=$TARGETARCH go build -trimpath -ldflags='-s -w' -o /programs/ ./cmd/usher
@@ -21,7 +21,7 @@ ENTRYPOINT ["/usher"]
 
 FROM scratch AS pod
 COPY --from=build /programs/usher-entrypoint /usher
-COPY --from=build /programs/usher-redirect /programs/usher-pod /
+COPY --from=build /programs/usher-redirect /programs/usher-pod /programs/usher-bucket /
 USER 65532:65532
 ENTRYPOINT ["/usher"]
 

@@ -30,7 +30,7 @@ build: ## Build bin/usher, the command line, and the programs of the images
 
 # The main image has all programs, the one for users' pods only those of pods. The
 # first program is /usher, which runs the others.
-POD_PROGRAMS = usher-entrypoint usher-redirect usher-pod
+POD_PROGRAMS = usher-entrypoint usher-redirect usher-pod usher-bucket
 MAIN_PROGRAMS = $(POD_PROGRAMS) usher-webhook usher-controller
 BINARIES = $(foreach program,$(1),-binary $(CURDIR)/$(DIST)/$(ARCH)/$(program):/$(program:usher-entrypoint=usher))
 IMAGE ?= usher:latest

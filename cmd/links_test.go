@@ -21,6 +21,7 @@ var (
 		"github.com/aws/aws-sdk-go-v2/config", "github.com/aws/aws-sdk-go-v2/feature/ec2", "github.com/aws/aws-sdk-go-v2/service/sts", "github.com/aws/aws-sdk-go-v2/service/sso",
 		"github.com/aws/aws-sdk-go-v2/credentials/ec2rolecreds", "github.com/aws/aws-sdk-go-v2/credentials/endpointcreds", "github.com/aws/aws-sdk-go-v2/credentials/processcreds",
 		"github.com/aws/aws-sdk-go-v2/credentials/stscreds", "github.com/aws/aws-sdk-go-v2/credentials/ssocreds",
+		"github.com/usher-dev/usher/controllers/etcd/backup/store/podstore",
 	}
 	openStack   = []string{"github.com/gophercloud"}
 	nftables    = []string{"github.com/google/nftables", "github.com/mdlayher/netlink", "github.com/usher-dev/usher/redirect"}
@@ -42,6 +43,14 @@ func TestProgramsLinkOnlyWhatTheyNeed(t *testing.T) {
 		"usher-pod": {
 			"github.com/usher-dev/usher/controllers/transfer/podclient", 210,
 			[][]string{commandLine, {"github.com/aws"}, openStack, nftables, etcdClient, clusterPart},
+		},
+		// The identity of its pod, and of nobody else: no files, no programs, no machine.
+		"usher-bucket": {
+			"github.com/usher-dev/usher/controllers/etcd/backup/store/podstore", 300,
+			[][]string{commandLine, openStack, nftables, etcdClient, clusterPart, {
+				"github.com/aws/aws-sdk-go-v2/config", "github.com/aws/aws-sdk-go-v2/feature/ec2", "github.com/aws/aws-sdk-go-v2/service/sso",
+				"github.com/aws/aws-sdk-go-v2/credentials/ec2rolecreds", "github.com/aws/aws-sdk-go-v2/credentials/processcreds", "github.com/aws/aws-sdk-go-v2/credentials/ssocreds",
+			}},
 		},
 		"usher-entrypoint": {"github.com/usher-dev/usher/cmd/internal/buildinfo", 80, [][]string{commandLine, clusterPart, {"net"}}},
 	} {

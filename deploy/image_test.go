@@ -51,12 +51,12 @@ func TestTheImagesAreTheSameEachTime(t *testing.T) {
 	if diff := cmp.Diff(digests[0], digests[1]); diff != "" || !reflect.DeepEqual(archives[0], archives[1]) {
 		t.Errorf("two builds of one source differ: %s", diff)
 	}
-	pod := []string{"redirect", "fetch-snapshot", "restore-snapshot", "serve-volume"}
+	pod := []string{"redirect", "fetch-snapshot", "restore-snapshot", "serve-volume", "serve-bucket"}
 	t.Run("the main image runs every command", func(t *testing.T) {
-		runs(t, tarFiles(t, archives[0][0]), digests[0][0], []string{"usher", "usher-redirect", "usher-pod", "usher-webhook", "usher-controller"}, append(pod, "webhook", "controller"))
+		runs(t, tarFiles(t, archives[0][0]), digests[0][0], []string{"usher", "usher-redirect", "usher-pod", "usher-bucket", "usher-webhook", "usher-controller"}, append(pod, "webhook", "controller"))
 	})
 	t.Run("the image for pods runs theirs", func(t *testing.T) {
-		runs(t, tarFiles(t, archives[0][1]), digests[0][1], []string{"usher", "usher-redirect", "usher-pod"}, pod)
+		runs(t, tarFiles(t, archives[0][1]), digests[0][1], []string{"usher", "usher-redirect", "usher-pod", "usher-bucket"}, pod)
 	})
 }
 

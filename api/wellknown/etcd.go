@@ -99,4 +99,7 @@ const (
 	AnnotationEtcdSnapshotServer = EtcdPrefix + "snapshot-server"
 	// AnnotationEtcdVolumeClaim is the claim of the pod's volume.
 	AnnotationEtcdVolumeClaim = EtcdPrefix + "volume-claim"
+	// AnnotationEtcdBucket is the ServiceAccount and the bucket of the pod that
+	// connects to it.
+	AnnotationEtcdBucket = EtcdPrefix + "bucket"
 )

@@ -9,6 +9,7 @@ import (
 
 	"github.com/usher-dev/usher/api/wellknown"
 	"github.com/usher-dev/usher/cmd/internal/cli"
+	"github.com/usher-dev/usher/cmd/internal/publicca"
 	"github.com/usher-dev/usher/cmd/internal/server"
 	"github.com/usher-dev/usher/controllers"
 	etcdcluster "github.com/usher-dev/usher/controllers/etcd/cluster"
@@ -44,7 +45,7 @@ In a cluster only one replica at a time is active, the one that holds the Lease
 				return err
 			}
 			o.Log = log
-			server.TrustPublicCAs() // object stores' and clouds' certificates
+			publicca.Trust() // object stores' and clouds' certificates
 			if ready, err := server.Start(cmd.Context(), "controller", o.HealthAddress, config, log); !ready {
 				return err
 			}

@@ -28,6 +28,7 @@ var commands = []command{
 	{"fetch-snapshot", "usher-pod", true, ""},
 	{"restore-snapshot", "usher-pod", true, ""},
 	{"serve-volume", "usher-pod", true, ""},
+	{"serve-bucket", "usher-bucket", false, ""},
 	{"test-admission", "usher-pod", true, ""},
 }
 

@@ -127,9 +127,8 @@ func restoreSnapshot(flags *pflag.FlagSet) func(context.Context, []string, io.Wr
 }
 
 func serveVolume(flags *pflag.FlagSet) func(context.Context, []string, io.Writer) error {
-	v := podclient.Volume{CA: os.Getenv(podclient.EnvCA)}
-	flags.StringVar(&v.URL, "url", "", "URL of the controller; its CA is in "+podclient.EnvCA)
-	flags.StringVar(&v.TokenFile, "token-file", "", "file with this pod's token")
+	var v podclient.Volume
+	v.Flags(flags)
 	flags.StringVar(&v.Folder, "folder", "", "folder with the backups")
 	return func(ctx context.Context, args []string, _ io.Writer) error {
 		if err := none(args); err != nil {

@@ -15,6 +15,7 @@ import (
 	"github.com/usher-dev/usher/certs"
 	"github.com/usher-dev/usher/cmd/internal/buildinfo"
 	"github.com/usher-dev/usher/cmd/internal/cli"
+	"github.com/usher-dev/usher/cmd/internal/publicca"
 	"github.com/usher-dev/usher/cmd/internal/server"
 	"github.com/usher-dev/usher/facts/cluster"
 	"github.com/usher-dev/usher/webhook"
@@ -63,7 +64,7 @@ less 43 MiB for the pages of the program.`,
 			}
 			o.Log, o.Tracing.Version = log, buildinfo.Version()
 			if needsPublicCAs(config, o.Tracing.Endpoint) {
-				server.TrustPublicCAs()
+				publicca.Trust()
 			}
 			if ready, err := server.Start(cmd.Context(), "webhook", o.HealthAddress, config, log); !ready {
 				return err

@@ -122,7 +122,7 @@ func newHelp() *cobra.Command {
 }
 
 // serverCommands are the commands of the server's image.
-var serverCommands = []string{"controller", "fetch-snapshot", "redirect", "restore-snapshot", "serve-volume", "webhook"}
+var serverCommands = []string{"controller", "fetch-snapshot", "redirect", "restore-snapshot", "serve-bucket", "serve-volume", "webhook"}
 
 // pointToServer returns a hidden command that explains where to find the
 // command with this name.

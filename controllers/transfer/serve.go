@@ -136,6 +136,8 @@ func (s *Server) Start(ctx context.Context) error {
 type Caller struct {
 	Name string
 	UID  types.UID
+	// Account is the name of its ServiceAccount.
+	Account string
 }
 
 // Caller returns the pod in that namespace whose token for that audience the
@@ -150,6 +152,7 @@ func (s *Server) Caller(r *http.Request, namespace, audience string) (Caller, er
 		return Caller{}, fmt.Errorf("reviewing the token: %w", err)
 	}
 	user := review.Status.User
+	account, ofNamespace := strings.CutPrefix(user.Username, "system:serviceaccount:"+namespace+":")
 	names, uids := user.Extra[extraPod], user.Extra[extraUID]
 	switch {
 	case !review.Status.Authenticated:
@@ -158,12 +161,12 @@ func (s *Server) Caller(r *http.Request, namespace, audience string) (Caller, er
 	// the field empty (see TokenReviewSpec.audiences).
 	case !slices.Contains(review.Status.Audiences, audience):
 		return Caller{}, fmt.Errorf("the token is for %q, not for %s", review.Status.Audiences, audience)
-	case !strings.HasPrefix(user.Username, "system:serviceaccount:"+namespace+":"):
+	case !ofNamespace:
 		return Caller{}, fmt.Errorf("the token belongs to %s", user.Username)
 	case len(names) != 1 || len(uids) != 1:
 		return Caller{}, errors.New("the token is not bound to a pod")
 	}
-	return Caller{names[0], types.UID(uids[0])}, nil
+	return Caller{names[0], types.UID(uids[0]), account}, nil
 }
 
 // selfSigned returns a self-signed certificate for a host.

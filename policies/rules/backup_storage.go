@@ -23,7 +23,7 @@ func init() {
 		Kinds:   []string{"EtcdBackup", "EtcdRestore"},
 		Summary: "A backup's storageType is not supported, or the fields of that type are not set",
 		Harm:    "usher neither saves nor restores a backup",
-		Fix:     "write `storageType: S3` with `s3.path` and `s3.awsSecret` (GCS and OSS work through their S3 endpoint), or `storageType: PersistentVolume` with `persistentVolume.claimName` and `persistentVolume.path`",
+		Fix:     "write `storageType: S3` with `s3.path` and either `s3.awsSecret` or `s3.serviceAccountName` (GCS and OSS work through their S3 endpoint), or `storageType: PersistentVolume` with `persistentVolume.claimName` and `persistentVolume.path`",
 		Check: onBackups(func(p *policies.Pass, kind *field.Path, b *backupSource) {
 			switch b.storage {
 			case v1beta2.BackupStorageS3:
@@ -47,11 +47,15 @@ func init() {
 func checkS3(p *policies.Pass, source *v1beta2.S3Source) {
 	switch path := field.NewPath("spec", "s3"); {
 	case source == nil:
-		p.Report(path, nil, "s3 is not set: write its path and awsSecret")
+		p.Report(path, nil, "s3 is not set: write its path, and awsSecret or serviceAccountName")
 	case source.KMSKeyID != "" && source.ServerSideEncryption != v1beta2.EncryptKMS:
 		p.Report(path.Child("kmsKeyID"), source.KMSKeyID, "kmsKeyID is set, and serverSideEncryption is not aws:kms: write serverSideEncryption: aws:kms, too")
+	case source.AWSSecret != "" && source.ServiceAccountName != "":
+		p.Report(path.Child("serviceAccountName"), source.ServiceAccountName, "serviceAccountName and awsSecret are set: remove one of them, because usher uses only one identity")
+	case source.ServiceAccountName != "":
+		named(p, path.Child("serviceAccountName"), source.ServiceAccountName)
 	case source.AWSSecret == "":
-		p.Report(path.Child("awsSecret"), nil, "awsSecret is not set: write the name of a Secret with the keys credentials and config")
+		p.Report(path.Child("awsSecret"), nil, "awsSecret is not set: write the name of a Secret with the keys credentials and config, or serviceAccountName")
 	default:
 		named(p, path.Child("awsSecret"), source.AWSSecret)
 	}

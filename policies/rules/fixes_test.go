@@ -291,6 +291,8 @@ var fixes = map[string][]fix{
 	"backup-storage/no-place/5":             {{{value: "backups"}}},
 	"backup-storage/no-place/6":             {{{value: "backups"}}},
 	"backup-storage/no-place/7":             {{{at: "../serverSideEncryption", value: "aws:kms"}}},
+	"backup-storage/no-place/8":             {{{value: "null"}}},
+	"backup-storage/no-place/9":             {{{value: "backups"}}},
 	"backup-storage/not-run/4":              {{{value: "S3"}}},
 	"cronjob-allow-pileup":                  {{{at: "/spec.concurrencyPolicy", value: "`concurrencyPolicy`"}, {at: "/spec.jobTemplate.spec.activeDeadlineSeconds", value: "`activeDeadlineSeconds`"}}},
 	"cronjob-dom-dow":                       {{{value: "0 3 * * 1"}}},

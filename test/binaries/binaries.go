@@ -13,15 +13,17 @@ import (
 // packages' tests share the programs.
 const FolderVariable = "USHER_TEST_BINARIES"
 
-// Build builds a program in cmd and returns its path: in the folder that
+// Build builds programs in cmd and returns the path of the first one: in the folder that
 // FolderVariable names, unless it already exists, else in dir. root is the
 // module's folder.
-func Build(root, dir, program string) (string, error) { return build(root, dir, program) }
+func Build(root, dir string, programs ...string) (string, error) {
+	return build(root, dir, programs...)
+}
 
 // Entrypoint builds the programs of usher's main image next to each other like
 // Build, and returns the path of the one that runs the others.
 func Entrypoint(root, dir string) (string, error) {
-	return build(root, dir, "usher-entrypoint", "usher-webhook", "usher-controller", "usher-pod", "usher-redirect")
+	return build(root, dir, "usher-entrypoint", "usher-webhook", "usher-controller", "usher-pod", "usher-bucket", "usher-redirect")
 }
 
 // build returns the path of the first program.

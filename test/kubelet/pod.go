@@ -200,7 +200,7 @@ func (r *pod) start(ctx context.Context, p *corev1.Pod) (*process, error) {
 	// Killing a process loses nothing that the kernel has.
 	cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "HTTP_PROXY=" + r.kubelet.names.url(), "HTTPS_PROXY=" + r.kubelet.names.url(), "ETCD_UNSAFE_NO_FSYNC=true"}
 	for name, value := range env {
-		cmd.Env = append(cmd.Env, name+"="+value)
+		cmd.Env = append(cmd.Env, name+"="+inFolders(value, folders))
 	}
 	return startProcess(cmd, c.Image, filepath.Join(r.folder(), "log"))
 }

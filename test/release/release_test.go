@@ -36,7 +36,7 @@ import (
 // for pods. The first one is /usher there.
 var (
 	mainPrograms = append(slices.Clone(podPrograms), "usher-webhook", "usher-controller")
-	podPrograms  = []string{"usher-entrypoint", "usher-redirect", "usher-pod"}
+	podPrograms  = []string{"usher-entrypoint", "usher-redirect", "usher-pod", "usher-bucket"}
 )
 
 var platforms = []string{"darwin/amd64", "darwin/arm64", "linux/amd64", "linux/arm64", "windows/amd64", "windows/arm64"}

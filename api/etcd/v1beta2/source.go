@@ -60,14 +60,33 @@ func (s *BackupSource) StorageType() BackupStorageType {
 	return ""
 }
 
-// S3Source is a place in an S3-compatible bucket.
+// S3Source is a place in an S3-compatible bucket. Set either awsSecret or
+// serviceAccountName.
+//
+// +kubebuilder:validation:XValidation:rule="has(self.awsSecret) != has(self.serviceAccountName)",message="write either awsSecret, the name of a Secret with credentials, or serviceAccountName, the name of a ServiceAccount with the rights"
 type S3Source struct {
 	// Path is bucket/key, such as backups/example. For periodic backups the key is
 	// a prefix.
 	Path string `json:"path"`
 	// AWSSecret is the name of the Secret with the keys credentials and config, in
 	// the format of the AWS CLI with the profile default.
-	AWSSecret string `json:"awsSecret"`
+	// +optional
+	AWSSecret string `json:"awsSecret,omitempty"`
+	// ServiceAccountName is the name of a ServiceAccount in the same namespace
+	// whose identity in the cloud has the rights to the bucket (AWS IRSA, or EKS
+	// Pod Identity). A pod of usher under this ServiceAccount connects to the store
+	// while a backup or restore needs it.
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=253
+	// +kubebuilder:validation:Pattern=`^[a-z0-9]([-a-z0-9]*[a-z0-9])?([.][a-z0-9]([-a-z0-9]*[a-z0-9])?)*$`
+	// +optional
+	ServiceAccountName string `json:"serviceAccountName,omitempty"`
+	// Region is the bucket's region, such as eu-central-1. The default is that in
+	// the Secret's key config, or that of the ServiceAccount's pod, or us-east-1.
+	// +kubebuilder:validation:MaxLength=63
+	// +kubebuilder:validation:Pattern=`^[a-z0-9]([-a-z0-9]*[a-z0-9])?$`
+	// +optional
+	Region string `json:"region,omitempty"`
 	// Endpoint is the URL of an S3-compatible store, such as
 	// https://storage.googleapis.com. The default is AWS.
 	// +optional

@@ -27,14 +27,18 @@ const (
 	// ReasonUnlisted: the address is used only because it was used before usher
 	// checked addresses; see reach.Grace.
 	ReasonUnlisted = "UnlistedStore"
+	// ReasonOwnPod: a pod of the namespace connects to the store, and usher does
+	// not.
+	ReasonOwnPod = "OwnPod"
 )
 
 // graceOf returns the grace of an EtcdBackup: if its last backup is in the store
 // that it names, and no release that checks addresses has allowed or refused
-// that store. Only the controller writes the status.
+// that store. What a pod saved there gives none: usher has never connected to it.
+// Only the controller writes the status.
 func graceOf(b *etcdv1beta2.EtcdBackup) reach.Grace {
 	at := b.Status.Source
-	if at == nil || !sameStore(at.S3, b.Spec.S3) {
+	if at == nil || !sameStore(at.S3, b.Spec.S3) || at.S3.ServiceAccountName != "" {
 		return reach.Grace{}
 	}
 	is := meta.FindStatusCondition(b.Status.Conditions, ConditionStoreAllowed)
@@ -43,10 +47,10 @@ func graceOf(b *etcdv1beta2.EtcdBackup) reach.Grace {
 
 // sameStore reports whether both sources lead to one host.
 func sameStore(a, b *etcdv1beta2.S3Source) bool {
-	return a != nil && b != nil && a.Endpoint == b.Endpoint && a.ForcePathStyle == b.ForcePathStyle && bucket(a) == bucket(b)
+	return a != nil && b != nil && a.Endpoint == b.Endpoint && a.ForcePathStyle == b.ForcePathStyle && bucketOf(a) == bucketOf(b)
 }
 
-func bucket(s *etcdv1beta2.S3Source) string {
+func bucketOf(s *etcdv1beta2.S3Source) string {
 	name, _, _ := strings.Cut(s.Path, "/")
 	return name
 }
@@ -73,6 +77,15 @@ func Lender(ctx context.Context, reader client.Reader, namespace string, source 
 // Report sets the condition of the object whose store was used, and returns the
 // addresses of a grace that was used.
 func (p *Place) Report(conditions *[]metav1.Condition, generation int64) []string {
+	if p.route == nil && p.from.S3 != nil {
+		// The condition stays, so that another store is not one from before usher
+		// checked addresses.
+		meta.SetStatusCondition(conditions, metav1.Condition{
+			Type: ConditionStoreAllowed, Status: metav1.ConditionTrue, Reason: ReasonOwnPod, ObservedGeneration: generation,
+			Message: "a pod of the namespace under the ServiceAccount " + p.from.S3.ServiceAccountName + " connects to the store",
+		})
+		return nil
+	}
 	if p.route == nil {
 		meta.RemoveStatusCondition(conditions, ConditionStoreAllowed)
 		return nil

@@ -22,6 +22,8 @@ func TestGraceOf_OnlyForTheStoreThatWorkedBefore(t *testing.T) {
 		return &etcdv1beta2.BackupSource{S3: &etcdv1beta2.S3Source{Path: path, Endpoint: endpoint, ForcePathStyle: pathStyle}}
 	}
 	const minio = "http://minio.storage:9000"
+	account := at("backups/a_v1", minio, true)
+	account.S3.ServiceAccountName = "backups"
 	for name, tc := range map[string]struct {
 		saved     *etcdv1beta2.BackupSource
 		condition string
@@ -33,6 +35,8 @@ func TestGraceOf_OnlyForTheStoreThatWorkedBefore(t *testing.T) {
 		"saved in another bucket":    {at("other/a_v1", minio, true), "", false},
 		"saved at the bucket's host": {at("backups/a_v1", minio, false), "", false},
 		"saved on a volume":          {&etcdv1beta2.BackupSource{PersistentVolume: &etcdv1beta2.VolumeSource{}}, "", false},
+		"saved by a pod":             {account, "", false},
+		"now saved by a pod":         {at("backups/a_v1", minio, true), etcdbackup.ReasonOwnPod, false},
 		"used by grace":              {at("backups/a_v1", minio, true), etcdbackup.ReasonUnlisted, true},
 		"allowed since then":         {at("backups/a_v1", minio, true), etcdbackup.ReasonAllowed, false},
 		"refused since then":         {at("backups/a_v1", minio, true), string(store.Refused), false},
@@ -43,7 +47,7 @@ func TestGraceOf_OnlyForTheStoreThatWorkedBefore(t *testing.T) {
 			meta.SetStatusCondition(&b.Status.Conditions, metav1.Condition{Type: etcdbackup.ConditionStoreAllowed, Status: metav1.ConditionFalse, Reason: tc.condition})
 		}
 		want := reach.Grace{}
-		if tc.saved != nil && tc.saved.S3 != nil && tc.saved.S3.Endpoint == minio && tc.saved.S3.ForcePathStyle && strings.HasPrefix(tc.saved.S3.Path, "backups/") {
+		if tc.saved != nil && tc.saved.S3 != nil && tc.saved.S3.ServiceAccountName == "" && tc.saved.S3.Endpoint == minio && tc.saved.S3.ForcePathStyle && strings.HasPrefix(tc.saved.S3.Path, "backups/") {
 			want.Addresses = []string{"10.0.0.1"}
 		}
 		want.Given = tc.want

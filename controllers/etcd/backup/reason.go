@@ -29,6 +29,9 @@ const (
 	ReasonMissingSecret = "MissingSecret"
 	// ReasonStarting: the pod that mounts a volume has not connected yet.
 	ReasonStarting = "VolumeStarting"
+	// ReasonPodStarting: the pod that connects to a store under a ServiceAccount has
+	// not connected to usher yet.
+	ReasonPodStarting = "PodStarting"
 	// ReasonUnreachable: no member of the cluster can be backed up.
 	ReasonUnreachable = "EtcdUnreachable"
 	// ReasonUnchecked: usher could not read the addresses of the namespace, which
@@ -68,10 +71,14 @@ func fault(reason, format string, args ...any) error {
 // Reason returns the reason of an error, for conditions.
 func Reason(err error) string {
 	var known *reasonError
+	var pending *volume.Pending
 	switch {
 	case errors.As(err, &known):
 		return known.reason
-	case Waits(err):
+	case errors.As(err, &pending):
+		if pending.Bucket {
+			return ReasonPodStarting
+		}
 		return ReasonStarting
 	case errors.Is(err, context.DeadlineExceeded):
 		return ReasonTimeout
@@ -83,7 +90,7 @@ func Reason(err error) string {
 	return ReasonFailed
 }
 
-// Waits reports whether an error only means that a volume is not mounted yet.
+// Waits reports whether an error only means that a pod has not connected yet.
 func Waits(err error) bool {
 	var pending *volume.Pending
 	return errors.As(err, &pending)

@@ -13,6 +13,7 @@ import (
 
 	etcdv1beta2 "github.com/usher-dev/usher/api/etcd/v1beta2"
 	"github.com/usher-dev/usher/controllers/etcd/backup/store"
+	"github.com/usher-dev/usher/controllers/etcd/backup/store/bucket"
 	"github.com/usher-dev/usher/controllers/etcd/backup/store/s3"
 	"github.com/usher-dev/usher/controllers/etcd/backup/volume"
 	"github.com/usher-dev/usher/controllers/etcd/reach"
@@ -27,7 +28,7 @@ type Place struct {
 	Path string
 
 	from etcdv1beta2.BackupSource
-	// route leads to the store; nil for a volume.
+	// route leads to the store; nil if a pod does.
 	route *reach.Route
 }
 
@@ -51,24 +52,32 @@ func (p *Place) source(key string) *etcdv1beta2.BackupSource {
 type Places struct {
 	// Reader reads from the API server.
 	Reader client.Reader
-	// Volumes mounts PersistentVolumeClaims.
+	// Volumes starts the pods of PersistentVolumeClaims and ServiceAccounts.
 	Volumes *volume.Mounts
 	// Stores decides which stores may be used.
 	Stores *reach.Stores
 }
 
 // Open opens the place of an owner's source. It reads Secrets each time, so
-// that a changed one is used from then on. A volume takes a while: until it is
-// mounted the error is a volume.Pending, and the mount continues until Close.
+// that a changed one is used from then on. A pod takes a while: until it has
+// connected the error is a volume.Pending, and it runs until Close.
 // The grace is of the object's store.
 func (p *Places) Open(ctx context.Context, of client.Object, kind etcdv1beta2.BackupStorageType, source *etcdv1beta2.BackupSource, grace reach.Grace) (*Place, error) {
 	switch kind {
 	case etcdv1beta2.BackupStorageS3:
+		if NeedsPod(kind, source) {
+			return p.byPod(ctx, of, source.S3)
+		}
 		return p.inS3(ctx, of.GetNamespace(), source.S3, grace)
 	case etcdv1beta2.BackupStorageVolume:
 		return p.onVolume(ctx, of, source.PersistentVolume)
 	}
 	return nil, fault(ReasonUnsupported, "storage type %q is not supported: write %s or %s", kind, etcdv1beta2.BackupStorageS3, etcdv1beta2.BackupStorageVolume)
+}
+
+// NeedsPod reports whether a pod of usher reaches the source.
+func NeedsPod(kind etcdv1beta2.BackupStorageType, source *etcdv1beta2.BackupSource) bool {
+	return kind == etcdv1beta2.BackupStorageVolume || kind == etcdv1beta2.BackupStorageS3 && source.S3 != nil && source.S3.ServiceAccountName != ""
 }
 
 // Close ends what Open started for the owner.
@@ -81,7 +90,7 @@ func (p *Places) Close(ctx context.Context, of client.Object) error {
 
 func (p *Places) inS3(ctx context.Context, namespace string, source *etcdv1beta2.S3Source, grace reach.Grace) (*Place, error) {
 	if source == nil {
-		return nil, fault(ReasonInvalid, "s3 is not set: write its path and awsSecret")
+		return nil, fault(ReasonInvalid, "s3 is not set: write its path, and awsSecret or serviceAccountName")
 	}
 	data, err := secret(ctx, p.Reader, namespace, source.AWSSecret)
 	if err != nil {
@@ -95,6 +104,29 @@ func (p *Places) inS3(ctx context.Context, namespace string, source *etcdv1beta2
 	return &Place{Store: s, Key: key, Path: source.Path, from: etcdv1beta2.BackupSource{S3: source}, route: route}, nil
 }
 
+// byPod opens a bucket with the identity of a ServiceAccount. The pod connects to
+// the store, so the controller's route does not matter: the network of the
+// namespace decides what the pod reaches.
+func (p *Places) byPod(ctx context.Context, of client.Object, source *etcdv1beta2.S3Source) (*Place, error) {
+	name, key, err := bucket.Split(source.Path)
+	switch {
+	case err != nil:
+		return nil, err
+	case source.AWSSecret != "":
+		return nil, fault(ReasonInvalid, "s3 names both the Secret %s and the ServiceAccount %s: write only one of awsSecret and serviceAccountName", source.AWSSecret, source.ServiceAccountName)
+	case p.Volumes == nil:
+		return nil, fault(ReasonUnsupported, "serviceAccountName is not supported here")
+	}
+	s, err := p.Volumes.Open(ctx, of, volume.Bucket{
+		Account: source.ServiceAccountName, Name: name, Region: source.Region, Endpoint: source.Endpoint, PathStyle: source.ForcePathStyle,
+		Encryption: string(source.ServerSideEncryption), Key: source.KMSKeyID,
+	})
+	if err != nil {
+		return nil, err
+	}
+	return &Place{Store: s, Key: key, Path: source.Path, from: etcdv1beta2.BackupSource{S3: source}}, nil
+}
+
 func (p *Places) onVolume(ctx context.Context, of client.Object, source *etcdv1beta2.VolumeSource) (*Place, error) {
 	switch {
 	case source == nil:
@@ -104,7 +136,7 @@ func (p *Places) onVolume(ctx context.Context, of client.Object, source *etcdv1b
 	case p.Volumes == nil:
 		return nil, fault(ReasonUnsupported, "volumes are not supported here")
 	}
-	s, err := p.Volumes.Open(ctx, of, source.ClaimName)
+	s, err := p.Volumes.Open(ctx, of, volume.Claim(source.ClaimName))
 	if err != nil {
 		return nil, err
 	}

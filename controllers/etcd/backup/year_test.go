@@ -19,6 +19,7 @@ import (
 	etcdv1beta2 "github.com/usher-dev/usher/api/etcd/v1beta2"
 	etcdbackup "github.com/usher-dev/usher/controllers/etcd/backup"
 	"github.com/usher-dev/usher/controllers/etcd/backup/store"
+	"github.com/usher-dev/usher/controllers/etcd/backup/store/bucket"
 	"github.com/usher-dev/usher/controllers/etcd/backup/store/s3"
 	"github.com/usher-dev/usher/controllers/etcd/reach"
 )
@@ -171,7 +172,7 @@ func (m *memory) retain(written string) error {
 // inS3 is a shelf in a real S3 server.
 type inS3 struct {
 	t      *testing.T
-	bucket *s3.Bucket
+	bucket *bucket.Bucket
 	backup *etcdv1beta2.EtcdBackup
 	below  string
 }

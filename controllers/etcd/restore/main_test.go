@@ -109,7 +109,7 @@ func run(m *testing.M) int {
 	}
 	defer world.kubelet.Wait()
 	defer cancel()
-	if world.kubelet.Usher, err = binaries.Build(filepath.Join("..", "..", ".."), folder, "usher-pod"); err != nil {
+	if world.kubelet.Usher, err = binaries.Build(filepath.Join("..", "..", ".."), folder, "usher-entrypoint", "usher-pod", "usher-bucket"); err != nil {
 		return failed(err)
 	}
 	scheme := runtime.NewScheme()

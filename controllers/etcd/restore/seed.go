@@ -14,6 +14,7 @@ import (
 
 	etcdv1beta2 "github.com/usher-dev/usher/api/etcd/v1beta2"
 	"github.com/usher-dev/usher/api/wellknown"
+	etcdbackup "github.com/usher-dev/usher/controllers/etcd/backup"
 	"github.com/usher-dev/usher/controllers/etcd/member"
 	"github.com/usher-dev/usher/controllers/etcd/observe"
 	"github.com/usher-dev/usher/controllers/etcd/reach"
@@ -75,10 +76,11 @@ func (c *Controller) seed(ctx context.Context, a *attempt) error {
 	return nil
 }
 
-// mount keeps a volume mounted while the seed needs its backup.
+// mount keeps the pod of a volume or ServiceAccount while the seed needs its
+// backup.
 func (c *Controller) mount(ctx context.Context, a *attempt, needed bool) error {
 	switch {
-	case a.Spec.BackupStorageType != etcdv1beta2.BackupStorageVolume:
+	case !etcdbackup.NeedsPod(a.Spec.BackupStorageType, &a.Spec.BackupSource):
 		return nil
 	case !needed:
 		return c.places.Close(ctx, a.EtcdRestore)

@@ -9,8 +9,11 @@ import (
 	"net"
 	"net/http"
 	"net/url"
+	"os"
 	"strings"
 	"time"
+
+	"github.com/spf13/pflag"
 
 	"github.com/usher-dev/usher/controllers/etcd/backup/store"
 )
@@ -23,31 +26,48 @@ const (
 	callAgain   = time.Second
 )
 
-// A Volume is the command of the pod that mounts a backup's claim.
-type Volume struct {
+// A Server is a pod that serves a store to the controller.
+type Server struct {
 	// URL, CA (in PEM) and TokenFile are for calls to the controller.
 	URL, CA, TokenFile string
-	// Folder is the mount path of the claim.
-	Folder string
 }
 
-// Run calls the controller, and serves the folder to it until the controller
+// Flags registers the flags of a Server.
+func (s *Server) Flags(flags *pflag.FlagSet) {
+	s.CA = os.Getenv(EnvCA)
+	flags.StringVar(&s.URL, "url", "", "URL of the controller; its CA is in "+EnvCA)
+	flags.StringVar(&s.TokenFile, "token-file", "", "file with this pod's token")
+}
+
+// Serve calls the controller, and serves the store to it until the controller
 // disconnects.
-func (s Volume) Run(ctx context.Context) error {
-	folder, err := store.OpenFolder(s.Folder)
-	if err != nil {
-		return err
-	}
-	defer func() { _ = folder.Close() }()
+func (s *Server) Serve(ctx context.Context, from store.Store) error {
 	conn, err := s.reach(ctx)
 	if err != nil {
 		return err
 	}
-	return store.Serve(ctx, conn, folder)
+	return store.Serve(ctx, conn, from)
+}
+
+// A Volume is the command of the pod that mounts a backup's claim.
+type Volume struct {
+	Server
+	// Folder is the mount path of the claim.
+	Folder string
+}
+
+// Run serves the folder.
+func (v *Volume) Run(ctx context.Context) error {
+	folder, err := store.OpenFolder(v.Folder)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = folder.Close() }()
+	return v.Serve(ctx, folder)
 }
 
 // reach calls until the controller answers.
-func (s Volume) reach(ctx context.Context) (net.Conn, error) {
+func (s *Server) reach(ctx context.Context) (net.Conn, error) {
 	ctx, cancel := context.WithTimeout(ctx, reachWithin)
 	defer cancel()
 	for {
@@ -63,7 +83,7 @@ func (s Volume) reach(ctx context.Context) (net.Conn, error) {
 	}
 }
 
-func (s Volume) call(ctx context.Context) (_ net.Conn, err error) {
+func (s *Server) call(ctx context.Context) (_ net.Conn, err error) {
 	ctx, cancel := context.WithTimeout(ctx, callWithin)
 	defer cancel()
 	secured, err := trusting(s.CA)
@@ -109,7 +129,7 @@ func (s Volume) call(ctx context.Context) (_ net.Conn, err error) {
 	defer res.Body.Close() // a successful response has no body
 	if res.StatusCode != http.StatusSwitchingProtocols {
 		said, _ := io.ReadAll(io.LimitReader(res.Body, 1024))
-		return nil, fmt.Errorf("it does not accept the volume: %s: %s", res.Status, strings.TrimSpace(string(said)))
+		return nil, fmt.Errorf("it does not accept this pod: %s: %s", res.Status, strings.TrimSpace(string(said)))
 	}
 	return &bufferedConn{conn, reader}, conn.SetDeadline(time.Time{})
 }

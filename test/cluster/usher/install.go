@@ -94,7 +94,7 @@ func (i *Installation) install(ctx context.Context) error {
 // Binaries builds the programs of usher's main image and of the one for users'
 // pods, and returns them as node.Image has them.
 func Binaries(ctx context.Context, root, folder string) (main, pod []string, err error) {
-	for _, name := range []string{"usher-entrypoint", "usher-redirect", "usher-pod", "usher-webhook", "usher-controller"} {
+	for _, name := range []string{"usher-entrypoint", "usher-redirect", "usher-pod", "usher-bucket", "usher-webhook", "usher-controller"} {
 		program, err := node.Compile(ctx, root, "./cmd/"+name, folder)
 		if err != nil {
 			return nil, nil, err
@@ -104,7 +104,7 @@ func Binaries(ctx context.Context, root, folder string) (main, pod []string, err
 		}
 		main = append(main, program)
 	}
-	return main, main[:3], nil
+	return main, main[:4], nil
 }
 
 // UntilDeciding waits until the API server calls usher, both for injection and

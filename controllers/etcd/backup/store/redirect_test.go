@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/usher-dev/usher/controllers/etcd/backup/store"
+	"github.com/usher-dev/usher/controllers/etcd/backup/store/bucket"
 	"github.com/usher-dev/usher/controllers/etcd/backup/store/s3"
 	"github.com/usher-dev/usher/test/objectstore"
 )
@@ -58,7 +59,7 @@ func TestS3_RedirectWithinTheHost_IsFollowed(t *testing.T) {
 	}
 }
 
-func redirecting(t *testing.T, server *httptest.Server) *s3.Bucket {
+func redirecting(t *testing.T, server *httptest.Server) *bucket.Bucket {
 	t.Helper()
 	s, _, err := s3.New(source(strings.TrimPrefix(server.URL, "http://"), "bucket/key"), map[string][]byte{
 		"credentials": []byte("[default]\naws_access_key_id = " + objectstore.AccessKey + "\naws_secret_access_key = " + objectstore.SecretKey + "\n"),

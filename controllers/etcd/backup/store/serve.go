@@ -11,13 +11,13 @@ import (
 	"sync"
 )
 
-// Serve serves the folder to the Volume at the other end of the connection, until
-// the connection or the context ends, and unfinished files are removed. It
+// Serve serves the store to the Volume at the other end of the connection, until
+// the connection or the context ends, and what is unfinished is removed. It
 // closes the connection.
-func Serve(ctx context.Context, conn net.Conn, folder *Folder) error {
+func Serve(ctx context.Context, conn net.Conn, from Store) error {
 	watched := &watchedConn{Conn: conn, gone: make(chan struct{})}
 	var busy sync.RWMutex
-	handler := served(folder)
+	handler := served(from)
 	server := &http.Server{
 		Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			if busy.TryRLock() {
@@ -61,8 +61,8 @@ func (s *single) Close() error { return s.conn.Close() }
 // Addr implements net.Listener.
 func (s *single) Addr() net.Addr { return s.conn.LocalAddr() }
 
-// served serves a folder.
-func served(folder *Folder) http.Handler {
+// served serves a store.
+func served(from Store) http.Handler {
 	mux := http.NewServeMux()
 	answer := func(pattern string, do func(w http.ResponseWriter, r *http.Request, key string) error) {
 		mux.HandleFunc(pattern, func(w http.ResponseWriter, r *http.Request) {
@@ -76,14 +76,14 @@ func served(folder *Folder) http.Handler {
 		if err := json.Unmarshal([]byte(r.Header.Get(headerAbout)), &about); err != nil {
 			return err
 		}
-		return folder.Put(r.Context(), key, about, r.Body)
+		return from.Put(r.Context(), key, about, r.Body)
 	})
 	answer("GET "+pathObject, func(w http.ResponseWriter, r *http.Request, key string) error {
-		file, o, err := folder.Get(r.Context(), key)
+		body, o, err := from.Get(r.Context(), key)
 		if err != nil {
 			return err
 		}
-		defer file.Close()
+		defer body.Close()
 		said, err := json.Marshal(o)
 		if err != nil {
 			return err
@@ -91,20 +91,20 @@ func served(folder *Folder) http.Handler {
 		w.Header().Set(headerObject, string(said))
 		w.Header().Set("Content-Type", "application/octet-stream")
 		w.Header().Set("Content-Length", strconv.FormatInt(o.Size, 10))
-		if _, err := io.Copy(w, file); err != nil {
+		if _, err := io.Copy(w, body); err != nil {
 			panic(http.ErrAbortHandler) // so that the client does not take it for complete
 		}
 		return nil
 	})
 	answer("GET "+pathAbout, func(w http.ResponseWriter, r *http.Request, key string) error {
-		o, err := folder.Stat(r.Context(), key)
+		o, err := from.Stat(r.Context(), key)
 		if err != nil {
 			return err
 		}
 		return json.NewEncoder(w).Encode(o)
 	})
 	answer("GET "+pathList, func(w http.ResponseWriter, r *http.Request, prefix string) error {
-		all, err := folder.List(r.Context(), prefix)
+		all, err := from.List(r.Context(), prefix)
 		if err != nil {
 			return err
 		}
@@ -117,7 +117,7 @@ func served(folder *Folder) http.Handler {
 	})
 	answer("GET "+pathReady, func(http.ResponseWriter, *http.Request, string) error { return nil })
 	answer("DELETE "+pathObject, func(_ http.ResponseWriter, r *http.Request, key string) error {
-		return folder.Delete(r.Context(), key)
+		return from.Delete(r.Context(), key)
 	})
 	return mux
 }

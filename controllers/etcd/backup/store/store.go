@@ -1,5 +1,5 @@
-// Package store stores backups: in a folder, in this process or at the other end
-// of a connection; and in s3, in S3-compatible stores.
+// Package store stores backups: in a folder; in bucket, in S3-compatible stores;
+// and in either at the other end of a connection.
 package store
 
 import (
@@ -65,6 +65,10 @@ const (
 	Denied Reason = "StorageDenied"
 	// BadSecret: the Secret has no valid credentials.
 	BadSecret Reason = "BadSecret"
+	// NoIdentity: the cloud gives a ServiceAccount no credentials.
+	NoIdentity Reason = "IdentityDenied"
+	// NoPod: the API server does not accept the pod that connects to the store.
+	NoPod Reason = "PodRefused"
 	// Unavailable: the store was not reached or did not answer properly; a retry
 	// may succeed.
 	Unavailable Reason = "StorageUnavailable"

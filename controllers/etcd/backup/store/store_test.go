@@ -102,7 +102,7 @@ func onVolume(t *testing.T, root string) (v *store.Volume, cut func()) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if v, err = store.NewVolume(t.Context(), conn); err != nil {
+	if v, err = store.NewVolume(t.Context(), conn, store.BehindClaim()); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {

@@ -15,10 +15,10 @@ import (
 	"github.com/usher-dev/usher/controllers/etcd/answer"
 )
 
-// Protocol is the protocol to which a connection to a folder is upgraded.
+// Protocol is the protocol to which a connection to a store is upgraded.
 const Protocol = "usher-volume"
 
-// The HTTP/2 protocol between the two ends of a connection to a folder.
+// The HTTP/2 protocol between the two ends of a connection to a store.
 const (
 	pathReady, pathObject, pathAbout, pathList = "/ready", "/object", "/about", "/list"
 	// An Object or About in JSON, and the Reason of a failure.
@@ -44,9 +44,11 @@ func connectionProtocols() *http.Protocols {
 	return p
 }
 
-// A Volume stores backups in a Folder at the other end of a connection, where
+// A Volume stores backups in a store at the other end of a connection, where
 // Serve serves it. It allows concurrent requests.
 type Volume struct {
+	// behind is what is there.
+	behind    Behind
 	client    *http.Client
 	transport *http.Transport
 	conn      *watchedConn
@@ -54,7 +56,7 @@ type Volume struct {
 
 // NewVolume returns the store at the other end of the connection once that has
 // answered. It closes the connection.
-func NewVolume(ctx context.Context, conn net.Conn) (*Volume, error) {
+func NewVolume(ctx context.Context, conn net.Conn, behind Behind) (*Volume, error) {
 	watched := &watchedConn{Conn: conn, gone: make(chan struct{})}
 	once := make(chan net.Conn, 1)
 	once <- watched
@@ -64,12 +66,12 @@ func NewVolume(ctx context.Context, conn net.Conn) (*Volume, error) {
 			case c := <-once:
 				return c, nil
 			default:
-				return nil, errors.New("the connection to the volume is gone")
+				return nil, errors.New("the connection to the pod is gone")
 			}
 		},
 		Protocols: connectionProtocols(), HTTP2: connectionConfig(), DisableCompression: true,
 	}
-	v := &Volume{client: &http.Client{Transport: t}, transport: t, conn: watched}
+	v := &Volume{behind: behind, client: &http.Client{Transport: t}, transport: t, conn: watched}
 	res, err := v.do(ctx, http.MethodGet, pathReady, "", nil, nil, "calling")
 	if err != nil {
 		v.Close()
@@ -115,7 +117,7 @@ func (v *Volume) Get(ctx context.Context, key string) (io.ReadCloser, *Object, e
 	o := &Object{}
 	if err := json.Unmarshal([]byte(res.Header.Get(headerObject)), o); err != nil {
 		res.Body.Close()
-		return nil, nil, Answered(Unavailable, err, "reading the metadata of %s: %s", key, unreadable)
+		return nil, nil, Answered(Unavailable, err, "reading the metadata of %s: %s", key, v.unreadable())
 	}
 	return &Body{res.Body, key}, o, nil
 }
@@ -129,7 +131,7 @@ func (v *Volume) Stat(ctx context.Context, key string) (*Object, error) {
 	defer res.Body.Close()
 	o := &Object{}
 	if err := json.NewDecoder(res.Body).Decode(o); err != nil {
-		return nil, Answered(Unavailable, err, "looking for %s: %s", key, unreadable)
+		return nil, Answered(Unavailable, err, "looking for %s: %s", key, v.unreadable())
 	}
 	return o, nil
 }
@@ -148,7 +150,7 @@ func (v *Volume) List(ctx context.Context, prefix string) ([]Object, error) {
 		case errors.Is(err, io.EOF):
 			return all, nil
 		case err != nil:
-			return nil, Answered(Unavailable, err, "listing %s: %s", prefix, unreadable)
+			return nil, Answered(Unavailable, err, "listing %s: %s", prefix, v.unreadable())
 		}
 		all = append(all, o)
 	}
@@ -163,8 +165,8 @@ func (v *Volume) Delete(ctx context.Context, key string) error {
 	return res.Body.Close()
 }
 
-// do sends a request to the other end. A failure there is an Error like a
-// Folder's.
+// do sends a request to the other end. A failure there is an Error like
+// that of the store.
 func (v *Volume) do(ctx context.Context, method, path, key string, content io.Reader, header http.Header, doing string) (*http.Response, error) {
 	u := url.URL{Scheme: "http", Host: "volume", Path: path, RawQuery: url.Values{"key": {key}}.Encode()}
 	req, err := http.NewRequestWithContext(ctx, method, u.String(), content)
@@ -176,33 +178,19 @@ func (v *Volume) do(ctx context.Context, method, path, key string, content io.Re
 	}
 	res, err := v.client.Do(req)
 	if err != nil {
-		return nil, Answered(Unavailable, err, "%s %s: the connection to the volume's pod failed: %s", doing, key, cmp.Or(answer.Network(err), unreadable))
+		return nil, Answered(Unavailable, err, "%s %s: the connection to %s failed: %s", doing, key, v.behind.Pod, cmp.Or(answer.Network(err), v.unreadable()))
 	}
 	if res.StatusCode < http.StatusBadRequest {
 		return res, nil
 	}
 	defer res.Body.Close()
 	said, _ := io.ReadAll(io.LimitReader(res.Body, 1024))
-	reason, words := refusal(Reason(res.Header.Get(headerReason)))
+	reason, words := v.behind.refusal(Reason(res.Header.Get(headerReason)))
 	return nil, Answered(reason, errors.New(string(said)), "%s %s: %s", doing, key, words)
 }
 
 // unreadable describes an answer that is not one of usher's pods.
-const unreadable = "the volume's pod does not answer as usher's does"
-
-// refusal describes the reason that the other end gave. A user may change the
-// pod there, so any other reason counts as none.
-func refusal(reason Reason) (Reason, string) {
-	switch reason {
-	case NotFound:
-		return NotFound, "it does not exist"
-	case NoBucket:
-		return NoBucket, "the folder does not exist"
-	case Denied:
-		return Denied, "user and group 65532 lack the permission on the volume"
-	}
-	return Unavailable, "the volume cannot be read or written, or is full"
-}
+func (v *Volume) unreadable() string { return v.behind.Pod + " does not answer as usher's does" }
 
 // A watchedConn reports when it has ended. It hides the type of the connection:
 // of a TLS connection, net/http would inspect the negotiated protocol.

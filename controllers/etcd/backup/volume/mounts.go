@@ -1,12 +1,14 @@
-// Package volume stores backups on PersistentVolumeClaims. A controller cannot
-// mount the claims of other namespaces, so it starts a pod in the claim's
-// namespace while it needs the claim. The pod calls the controller,
-// authenticates, and serves the folder over that connection, so that only the
-// controller can reach it, and no Secret is necessary.
+// Package volume stores backups where only a pod in the namespace of their owner
+// can: on PersistentVolumeClaims, which a controller cannot mount from elsewhere,
+// and in buckets with the identity of a ServiceAccount. The controller starts the
+// pod while it needs the store. The pod calls the controller, authenticates, and
+// serves the store over that connection, so that only the controller can reach
+// it, and no Secret is necessary.
 package volume
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/http"
 	"sync"
@@ -18,7 +20,6 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/usher-dev/usher/api/wellknown"
 	"github.com/usher-dev/usher/controllers/etcd/backup/store"
 	"github.com/usher-dev/usher/controllers/transfer"
 )
@@ -28,12 +29,14 @@ const Audience = "usher-volume"
 
 // A Pending is the error of a volume whose pod is not ready yet; the message
 // says whether that needs human intervention.
-type Pending struct{ Message string }
+type Pending struct {
+	Message string
+	// Bucket is true if the pod connects to a bucket.
+	Bucket bool
+}
 
 // Error implements error.
 func (p *Pending) Error() string { return p.Message }
-
-func pending(format string, args ...any) error { return &Pending{fmt.Sprintf(format, args...)} }
 
 // Mounts are the mounted volumes.
 type Mounts struct {
@@ -50,6 +53,7 @@ type Mounts struct {
 // A mount is an expected pod, and its volume once it has called.
 type mount struct {
 	pod    types.UID
+	place  Place
 	volume *store.Volume
 }
 
@@ -60,14 +64,18 @@ func New(c client.Client, reader client.Reader, server *transfer.Server, log log
 	return m
 }
 
-// Open returns the store on a claim in the owner's namespace, or a Pending
-// while the pod that mounts it starts. The owner owns the pod, which is deleted
-// with the owner or by Close.
-func (m *Mounts) Open(ctx context.Context, owner client.Object, claim string) (store.Store, error) {
-	if err := m.there(ctx, owner.GetNamespace(), claim); err != nil {
+// Open returns the store on a claim or in a bucket, or a Pending while the pod in
+// the owner's namespace that reaches it starts. The owner owns the pod, which is
+// deleted with the owner or by Close.
+func (m *Mounts) Open(ctx context.Context, owner client.Object, what Place) (store.Store, error) {
+	pending := func(format string, args ...any) error {
+		_, bucket := what.(Bucket)
+		return &Pending{fmt.Sprintf(format, args...), bucket}
+	}
+	if err := what.there(ctx, m.reader, owner.GetNamespace()); err != nil {
 		return nil, err
 	}
-	want, err := m.podOf(ctx, owner, claim)
+	want, err := m.podOf(ctx, owner, what)
 	if err != nil {
 		return nil, err
 	}
@@ -76,24 +84,24 @@ func (m *Mounts) Open(ctx context.Context, owner client.Object, claim string) (s
 	switch {
 	case apierrors.IsNotFound(err):
 		if err := m.client.Create(ctx, want); err != nil {
-			return nil, fmt.Errorf("creating the pod %s, which mounts the claim %s: %w", want.Name, claim, err)
+			return nil, what.uncreated(want.Name, err)
 		}
-		m.expect(owner.GetUID(), want.UID)
-		return nil, pending("starting the pod %s, which mounts the claim %s", want.Name, claim)
+		m.expect(owner.GetUID(), want.UID, what)
+		return nil, pending("starting the pod %s, which %s", want.Name, what)
 	case err != nil:
 		return nil, err
 	case !metav1.IsControlledBy(p, owner):
 		return nil, fmt.Errorf("the pod %s does not belong to usher", p.Name)
 	case p.DeletionTimestamp != nil:
 		return nil, pending("waits for the deletion of the pod %s of an earlier attempt", p.Name)
-	case p.Annotations[wellknown.AnnotationEtcdSnapshotServer] != want.Annotations[wellknown.AnnotationEtcdSnapshotServer] || p.Annotations[wellknown.AnnotationEtcdVolumeClaim] != claim:
-		// The controller that it calls was replaced, or another claim is needed.
+	case !same(p, want):
+		// The controller that it calls was replaced, or another place is needed.
 		if err := m.delete(ctx, owner.GetUID(), p); err != nil {
 			return nil, err
 		}
 		return nil, pending("recreates the pod %s", p.Name)
 	}
-	if v := m.expect(owner.GetUID(), p.UID); v != nil {
+	if v := m.expect(owner.GetUID(), p.UID, what); v != nil {
 		return v, nil
 	}
 	if finished(p) {
@@ -101,9 +109,9 @@ func (m *Mounts) Open(ctx context.Context, owner client.Object, claim string) (s
 		if err := m.delete(ctx, owner.GetUID(), p); err != nil {
 			return nil, err
 		}
-		return nil, &store.Error{Reason: store.Unavailable, Err: fmt.Errorf("the pod %s, which mounted the claim %s, has ended: %s", p.Name, claim, said)}
+		return nil, &store.Error{Reason: store.Unavailable, Err: fmt.Errorf("the pod %s, which %s, has ended: %s", p.Name, what, said)}
 	}
-	return nil, pending("waits for the pod %s to mount the claim %s%s", p.Name, claim, trouble(p))
+	return nil, pending("waits for the pod %s, which %s%s", p.Name, what, trouble(p))
 }
 
 // Close deletes the owner's pod, if there is one.
@@ -117,32 +125,15 @@ func (m *Mounts) Close(ctx context.Context, owner client.Object) error {
 	return m.delete(ctx, owner.GetUID(), &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: owner.GetNamespace(), Name: podName(owner), UID: is.pod}})
 }
 
-// there checks that the claim exists and can be mounted.
-func (m *Mounts) there(ctx context.Context, namespace, name string) error {
-	claim := &corev1.PersistentVolumeClaim{}
-	err := m.reader.Get(ctx, types.NamespacedName{Namespace: namespace, Name: name}, claim)
-	switch {
-	case apierrors.IsNotFound(err):
-		return &store.Error{Reason: store.NoClaim, Err: fmt.Errorf("the PersistentVolumeClaim %s does not exist in the namespace: create it", name)}
-	case err != nil:
-		return fmt.Errorf("reading the PersistentVolumeClaim %s: %w", name, err)
-	case claim.DeletionTimestamp != nil:
-		return &store.Error{Reason: store.NoClaim, Err: fmt.Errorf("the PersistentVolumeClaim %s is being deleted: create another, and write its name", name)}
-	case claim.Status.Phase == corev1.ClaimLost:
-		return &store.Error{Reason: store.Unavailable, Err: fmt.Errorf("the PersistentVolumeClaim %s has lost its volume", name)}
-	}
-	return nil
-}
-
 // expect accepts calls from the pod from now on, and no longer from earlier
 // pods of the owner. It returns the volume once the pod has called.
-func (m *Mounts) expect(owner, pod types.UID) *store.Volume {
+func (m *Mounts) expect(owner, pod types.UID, what Place) *store.Volume {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	is := m.pods[owner]
 	if is == nil || is.pod != pod {
 		is.close()
-		is = &mount{pod: pod}
+		is = &mount{pod: pod, place: what}
 		m.pods[owner] = is
 	}
 	if is.volume != nil {
@@ -178,8 +169,12 @@ func (m *mount) close() {
 func (m *Mounts) accept(w http.ResponseWriter, r *http.Request) {
 	namespace := r.PathValue("namespace")
 	caller, err := m.server.Caller(r, namespace, Audience)
-	if err != nil || !m.expected(caller.UID) {
-		m.log.Info("refused the connection of a volume", "namespace", namespace, "pod", caller.Name, "reason", fmt.Sprint(err))
+	var what Place
+	if err == nil {
+		what, err = m.expected(caller)
+	}
+	if err != nil {
+		m.log.Info("refused the connection of a volume", "namespace", namespace, "pod", caller.Name, "reason", err.Error())
 		http.Error(w, "the token does not belong to an expected pod", http.StatusForbidden)
 		return
 	}
@@ -195,7 +190,7 @@ func (m *Mounts) accept(w http.ResponseWriter, r *http.Request) {
 	if _, err := conn.Write([]byte("HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: " + store.Protocol + "\r\n\r\n")); err != nil {
 		return
 	}
-	v, err := store.NewVolume(r.Context(), conn)
+	v, err := store.NewVolume(r.Context(), conn, what.behind())
 	if err != nil {
 		m.log.Info("a volume does not answer", "namespace", namespace, "pod", caller.Name, "reason", err.Error())
 		return
@@ -210,15 +205,21 @@ func (m *Mounts) accept(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-func (m *Mounts) expected(pod types.UID) bool {
+// expected returns the place of the pod that calls, if it is expected under that
+// ServiceAccount.
+func (m *Mounts) expected(caller transfer.Caller) (Place, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	for _, is := range m.pods {
-		if is.pod == pod {
-			return true
+		switch {
+		case is.pod != caller.UID:
+		case is.place.account() != caller.Account:
+			return nil, fmt.Errorf("its ServiceAccount is %s instead of %s", caller.Account, is.place.account())
+		default:
+			return is.place, nil
 		}
 	}
-	return false
+	return nil, errors.New("no such pod is expected")
 }
 
 // keep keeps the volume of a pod that is still expected.

@@ -20,7 +20,6 @@ import (
 
 // Names in a volume's pod.
 const (
-	dataVolume, dataMount   = "backups", "/backups"
 	tokenVolume, tokenMount = "usher-token", "/var/run/secrets/usher"
 	usherProgram            = "/usher"
 	usherUser               = 65532
@@ -33,9 +32,9 @@ func podName(owner client.Object) string {
 	return fmt.Sprintf("%s-volume-%x", strings.TrimRight(name[:min(len(name), 40)], "-."), sum[:5])
 }
 
-// podOf returns the pod that mounts the claim and calls the server. It ends
+// podOf returns the pod that reaches the place and calls the server. It ends
 // when its connection does.
-func (m *Mounts) podOf(ctx context.Context, owner client.Object, claim string) (*corev1.Pod, error) {
+func (m *Mounts) podOf(ctx context.Context, owner client.Object, what Place) (*corev1.Pod, error) {
 	image, err := m.server.Image(ctx)
 	if err != nil {
 		return nil, err
@@ -44,16 +43,16 @@ func (m *Mounts) podOf(ctx context.Context, owner client.Object, claim string) (
 	if err != nil {
 		return nil, err
 	}
-	return &corev1.Pod{
+	p := &corev1.Pod{
 		ObjectMeta: metav1.ObjectMeta{
 			Namespace: owner.GetNamespace(), Name: podName(owner),
 			Labels:          map[string]string{wellknown.LabelName: wellknown.Usher, wellknown.LabelComponent: "volume"},
-			Annotations:     map[string]string{wellknown.AnnotationEtcdSnapshotServer: m.server.ID(), wellknown.AnnotationEtcdVolumeClaim: claim},
+			Annotations:     map[string]string{wellknown.AnnotationEtcdSnapshotServer: m.server.ID()},
 			OwnerReferences: []metav1.OwnerReference{*metav1.NewControllerRef(owner, kind)},
 		},
 		Spec: corev1.PodSpec{
 			RestartPolicy:                corev1.RestartPolicyNever,
-			ServiceAccountName:           "default", // which the token is of
+			ServiceAccountName:           what.account(), // which the token is of
 			AutomountServiceAccountToken: ptr.To(false),
 			EnableServiceLinks:           ptr.To(false),
 			// A deletion that interrupts a backup makes it useless.
@@ -67,13 +66,11 @@ func (m *Mounts) podOf(ctx context.Context, owner client.Object, claim string) (
 			Containers: []corev1.Container{{
 				Name: "usher", Image: image,
 				Command: []string{
-					usherProgram, "serve-volume", "--url=" + m.server.URL + "/volume/" + owner.GetNamespace(),
-					"--token-file=" + tokenMount + "/token", "--folder=" + dataMount,
+					usherProgram, "", "--url=" + m.server.URL + "/volume/" + owner.GetNamespace(),
+					"--token-file=" + tokenMount + "/token",
 				},
-				Env: []corev1.EnvVar{{Name: podclient.EnvCA, Value: m.server.CA}},
-				VolumeMounts: []corev1.VolumeMount{
-					{Name: dataVolume, MountPath: dataMount}, {Name: tokenVolume, MountPath: tokenMount, ReadOnly: true},
-				},
+				Env:          []corev1.EnvVar{{Name: podclient.EnvCA, Value: m.server.CA}},
+				VolumeMounts: []corev1.VolumeMount{{Name: tokenVolume, MountPath: tokenMount, ReadOnly: true}},
 				Resources: corev1.ResourceRequirements{
 					Requests: corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("10m"), corev1.ResourceMemory: resource.MustParse("32Mi")},
 					Limits:   corev1.ResourceList{corev1.ResourceMemory: resource.MustParse("128Mi")},
@@ -85,7 +82,6 @@ func (m *Mounts) podOf(ctx context.Context, owner client.Object, claim string) (
 				TerminationMessagePolicy: corev1.TerminationMessageFallbackToLogsOnError,
 			}},
 			Volumes: []corev1.Volume{
-				{Name: dataVolume, VolumeSource: corev1.VolumeSource{PersistentVolumeClaim: &corev1.PersistentVolumeClaimVolumeSource{ClaimName: claim}}},
 				{Name: tokenVolume, VolumeSource: corev1.VolumeSource{Projected: &corev1.ProjectedVolumeSource{
 					Sources: []corev1.VolumeProjection{{ServiceAccountToken: &corev1.ServiceAccountTokenProjection{
 						Audience: Audience, ExpirationSeconds: ptr.To[int64](600), Path: "token",
@@ -93,7 +89,20 @@ func (m *Mounts) podOf(ctx context.Context, owner client.Object, claim string) (
 				}}},
 			},
 		},
-	}, nil
+	}
+	what.into(p)
+	return p, nil
+}
+
+// same reports whether a pod is still the wanted one. Others may have changed
+// what usher's annotations do not say.
+func same(p, want *corev1.Pod) bool {
+	for _, name := range []string{wellknown.AnnotationEtcdSnapshotServer, wellknown.AnnotationEtcdVolumeClaim, wellknown.AnnotationEtcdBucket} {
+		if p.Annotations[name] != want.Annotations[name] {
+			return false
+		}
+	}
+	return true
 }
 
 func finished(p *corev1.Pod) bool {

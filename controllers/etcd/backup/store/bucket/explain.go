@@ -1,4 +1,4 @@
-package s3
+package bucket
 
 import (
 	"context"
@@ -11,7 +11,6 @@ import (
 
 	"github.com/usher-dev/usher/controllers/etcd/answer"
 	"github.com/usher-dev/usher/controllers/etcd/backup/store"
-	"github.com/usher-dev/usher/controllers/etcd/reach"
 )
 
 // explain says in the terms of the manifest what a store's response means. The
@@ -21,17 +20,14 @@ func (s *Bucket) explain(err error, doing, key string) error {
 		return nil
 	}
 	reason, words := s.meaning(err)
-	return store.Answered(reason, err, "%s %s/%s: %s", doing, s.bucket, key, words)
+	return store.Answered(reason, err, "%s %s/%s: %s", doing, s.options.Bucket, key, words)
 }
 
 // meaning returns the reason of a store's response, and describes it. Of a
 // response it only uses the status and codes that S3 defines.
 func (s *Bucket) meaning(err error) (store.Reason, string) {
-	if unchecked := (*reach.Unchecked)(nil); errors.As(err, &unchecked) {
-		return store.Unchecked, unchecked.Error()
-	}
-	if refused := (*reach.Refused)(nil); errors.As(err, &refused) {
-		return store.Refused, refused.Error()
+	if reason, words := s.options.Meaning(err); reason != "" {
+		return reason, words
 	}
 	var response *awshttp.ResponseError
 	var said smithy.APIError
@@ -49,18 +45,18 @@ func (s *Bucket) meaning(err error) (store.Reason, string) {
 		}
 		return store.Unavailable, "it does not answer as an S3 server does"
 	case code == "NoSuchBucket":
-		return store.NoBucket, fmt.Sprintf("the bucket %s does not exist: create it, or write another one in path", s.bucket)
+		return store.NoBucket, fmt.Sprintf("the bucket %s does not exist: create it, or write another one in path", s.options.Bucket)
 	case code == "NoSuchKey" || status == http.StatusNotFound && (code == "" || code == "NotFound"):
 		return store.NotFound, "it does not exist"
 	case code == "RequestTimeTooSkewed":
 		return store.Denied, "the clock of the store differs from usher's"
 	case code == "AuthorizationHeaderMalformed", code == "IllegalLocationConstraintException":
-		return store.Denied, "the bucket is in another region: write it in the Secret's key config"
+		return store.Denied, "the bucket is in another region: write it in " + s.options.RegionIn
 	case status == http.StatusForbidden, status == http.StatusUnauthorized,
 		code == "XAdminUserNotFound": // what versitygw says of an unknown key
-		return store.Denied, "the credentials in the Secret are wrong or lack permission"
+		return store.Denied, s.options.Signer + " are wrong or lack permission"
 	case status >= http.StatusMultipleChoices && status < http.StatusBadRequest:
-		return store.Unavailable, "the store redirects to another host: write the endpoint of that host, or the bucket's region in the Secret"
+		return store.Unavailable, "the store redirects to another host: write the endpoint of that host, or the bucket's region in " + s.options.RegionIn
 	case status == http.StatusServiceUnavailable, status == http.StatusTooManyRequests:
 		return store.Unavailable, fmt.Sprintf("the store is overloaded or not ready (HTTP status %d)", status)
 	case status >= http.StatusInternalServerError:

@@ -1,4 +1,4 @@
-package server_test
+package publicca_test
 
 import (
 	"crypto/ecdsa"
@@ -18,7 +18,7 @@ import (
 
 	"golang.org/x/crypto/x509roots/fallback/bundle"
 
-	"github.com/usher-dev/usher/cmd/internal/server"
+	"github.com/usher-dev/usher/cmd/internal/publicca"
 )
 
 // rootsVariable makes TestTrustedRoots report which CAs the process trusts: its
@@ -30,8 +30,8 @@ const rootsVariable = "USHER_TEST_PRIVATE_CA"
 // only once.
 func TestTrustedRoots(t *testing.T) {
 	if file := os.Getenv(rootsVariable); file != "" {
-		server.TrustPublicCAs()
-		server.TrustPublicCAs() // which is harmless
+		publicca.Trust()
+		publicca.Trust() // which is harmless
 		fmt.Printf("public %t, private %t\n", trusted(public(t)), trusted(private(t, file)))
 		return
 	}
