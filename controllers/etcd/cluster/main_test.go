@@ -109,9 +109,9 @@ type scene struct {
 	// user and password are those of the clients.
 	user, password string
 	// log is what controllers have logged.
-	log logged
-	looked    atomic.Int64
-	reads     atomic.Int64
+	log    logged
+	looked atomic.Int64
+	reads  atomic.Int64
 	// reread is how long clusters may be at rest; the default is three seconds.
 	reread time.Duration
 	// change changes controllers before they start.
