@@ -4,10 +4,12 @@ package etcdsafety_test
 
 import (
 	"context"
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -188,5 +190,40 @@ func TestAuthenticationInABackup_OfWhichTheManifestSaysNothing(t *testing.T) {
 	if v := s.cluster().Status.CurrentVersion; v != etcd.DefaultVersion {
 		t.Errorf("the version is %s", v)
 	}
+	s.conceals()
+}
+
+// TestARootWithoutItsRole_InABackup_IsNamed restores a backup that enables
+// authentication and in which root has another role. etcd lets nobody take the role
+// away, so the test writes into the backup.
+func TestARootWithoutItsRole_InABackup_IsNamed(t *testing.T) {
+	t.Parallel()
+	s := withAuthentication(t, shared)
+	store := s.store()
+	backup := s.backupOf(store, "once")
+	backup.Spec.AuthSecret = "root"
+	s.must(s.client.Create(t.Context(), backup))
+	s.eventually("a backup is saved", func(ctx context.Context) (bool, error) {
+		err := s.client.Get(ctx, client.ObjectKeyFromObject(backup), backup)
+		return backup.Status.Succeeded, err
+	})
+	file := store.File("backups", "once")
+	saved, err := os.ReadFile(file)
+	s.must(err)
+	db := saved[:len(saved)-sha256.Size]
+	users := regexp.MustCompile(`(?s)\x0a\x04root\x12.\$2a\$.{56}\x1a\x04root`)
+	if !users.Match(db) {
+		t.Fatal("the backup has no user root with the role root")
+	}
+	db = users.ReplaceAllFunc(db, func(user []byte) []byte { return append(user[:len(user)-len("root")], "none"...) })
+	sum := sha256.Sum256(db)
+	s.must(os.WriteFile(file, append(db, sum[:]...), 0o600))
+	s.must(s.client.Create(t.Context(), s.forcedRestoreOf(store, "back", backup.Status.Path)))
+	r := &etcdv1beta2.EtcdRestore{}
+	s.eventually("the restore says which role is missing", func(ctx context.Context) (bool, error) {
+		err := s.client.Get(ctx, client.ObjectKey{Namespace: s.namespace, Name: "back"}, r)
+		is := meta.FindStatusCondition(r.Status.Conditions, "Restored")
+		return is != nil && is.Reason == "MissingCredentials" && strings.Contains(is.Message, "etcdctl user grant-role root root"), err
+	})
 	s.conceals()
 }

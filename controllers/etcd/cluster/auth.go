@@ -13,7 +13,7 @@ import (
 )
 
 // EnableAuth implements plan.Executor. While authentication is disabled etcd accepts
-// no login, so that no password can be tried: instead each user is created anew,
+// no login, so that no password can be tried: instead the users are created again,
 // and read back, right before.
 func (e *steps) EnableAuth(ctx context.Context, _ plan.Step) error {
 	for _, user := range []login.Credentials{e.d.Auth.Known[0], {User: e.ownUser()}} {

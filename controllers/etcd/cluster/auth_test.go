@@ -249,7 +249,7 @@ func TestAuthentication_EnabledByAPerson_IsManagedWithItsCredentials(t *testing.
 
 // TestAuthentication_WithACertificate_NeedsNoPassword has a root that was created
 // without a password, as certificates need it: nobody can log in with the Secret's
-// until usher has created root anew. Later usher's own user goes, and then the
+// until usher has created root again. Later usher's own user goes, and then the
 // password changes while no controller runs.
 func TestAuthentication_WithACertificate_NeedsNoPassword(t *testing.T) {
 	s := newScene(t)

@@ -34,7 +34,7 @@ func (c *Controller) proved(ctx context.Context, a *attempt) (*observe.Restored,
 		return nil, wait(ReasonStarting, "waits for the restored member %s to be ready", member.SeedName(a.EtcdRestore))
 	}
 	seed, err := c.observer.Restored(ctx, a.cluster, p)
-	if r := observe.AsRefusal(err); r != nil && r.Credentials {
+	if refusesCredentials(err) {
 		return nil, wait(ReasonCredentials, "%w", err)
 	}
 	if err != nil {

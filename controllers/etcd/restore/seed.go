@@ -68,10 +68,7 @@ func (c *Controller) seed(ctx context.Context, a *attempt) error {
 		return wait(ReasonStarting, "recreates the pod %s", p.Name)
 	}
 	if !observe.Ready(p) {
-		if why := observe.WhyNotRunning(p); why != "" {
-			return wait(ReasonStarting, "the restored member %s is not ready: %s", p.Name, why)
-		}
-		return wait(ReasonStarting, "waits for the restored member %s to be ready", p.Name)
+		return c.starting(ctx, a, p)
 	}
 	return nil
 }
