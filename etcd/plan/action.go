@@ -38,6 +38,9 @@ const (
 	// Restart deletes a pod whose claim stays, so that it is recreated from the
 	// spec.
 	Restart Action = "restart"
+	// Stop deletes the pod of a member, whose claim and place in the cluster stay,
+	// until the cluster wakes.
+	Stop Action = "stop"
 	// Settle waits until the members agree on the cluster version.
 	Settle Action = "settle"
 	// MoveLeader moves the leadership to another member.

@@ -58,10 +58,10 @@ func (w *world) waits(s *plan.Step) bool {
 }
 
 // told reports whether a condition explains why nothing is done. A restore
-// reports its waits in its own status, and Available names the step until the
-// cluster is formed.
+// reports its waits in its own status, Available names the step until the
+// cluster is formed, and Hibernated what it waits for.
 func (w *world) told() bool {
-	return !w.api.formed() && w.last.Now() != nil || w.last.Blocked != "" || w.last.Stalled != nil || w.restore != nil && !w.restore.done
+	return w.spec.Hibernated || !w.api.formed() && w.last.Now() != nil || w.last.Blocked != "" || w.last.Stalled != nil || w.restore != nil && !w.restore.done
 }
 
 func (w *world) trace() string {

@@ -175,6 +175,21 @@ func (w *worldSteps) Restart(_ context.Context, s plan.Step) error {
 	return nil
 }
 
+// Stop ends a pod whose data stays: a majority that goes with it is what the spec
+// asks for.
+func (w *worldSteps) Stop(_ context.Context, s plan.Step) error {
+	p := w.pods[s.Member]
+	if p == nil || p.ending {
+		return nil
+	}
+	w.ends(&s, w.member(s.Member), p)
+	if !w.spec.Hibernated && len(w.controllers) == 1 {
+		w.violate("%s: nobody asked for it", s)
+	}
+	w.c.call(func() { p.ending = true })
+	return nil
+}
+
 func (w *worldSteps) DeletePod(ctx context.Context, s plan.Step) error { return w.Restart(ctx, s) }
 
 func (w *worldSteps) RetainUntil(_ context.Context, s plan.Step) error {

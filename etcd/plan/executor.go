@@ -22,6 +22,7 @@ type Executor interface {
 	Recover(context.Context, Step) error
 	Upgrade(context.Context, Step) error
 	Restart(context.Context, Step) error
+	Stop(context.Context, Step) error
 	Settle(context.Context, Step) error
 	MoveLeader(context.Context, Step) error
 
@@ -57,6 +58,7 @@ var executions = map[Action]func(Executor, context.Context, Step) error{
 	Recover:    Executor.Recover,
 	Upgrade:    Executor.Upgrade,
 	Restart:    Executor.Restart,
+	Stop:       Executor.Stop,
 	Settle:     Executor.Settle,
 	MoveLeader: Executor.MoveLeader,
 

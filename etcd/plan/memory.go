@@ -29,6 +29,9 @@ type signs struct {
 // two; and of those that say that it is empty for the member timeout.
 func (r *Memory) Update(o *Observation) {
 	seen := map[string]silence{}
+	if o.Dormant {
+		r.seen = nil // whoever sleeps is not silent: the time begins with the waking
+	}
 	for i := range o.Members {
 		m := &o.Members[i]
 		var according Witness

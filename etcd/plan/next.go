@@ -36,12 +36,16 @@ func (d *decision) next() *Step {
 		return d.blocked(Paused, "spec.paused is true: usher does not change the cluster")
 	case d.Size < 1 || d.Size > maxSize:
 		return d.blocked(InvalidSize, fmt.Sprintf("spec.size is %d: write a number from 1 to %d", d.Size, maxSize))
+	case d.asleep(d.Observation):
+		return d.blocked(Hibernated, "spec.hibernated is true: the cluster sleeps, and usher starts its members once it is false")
 	case d.Missing != "":
 		return d.blocked(MissingReference, d.Missing)
 	case d.Foreign != "":
 		return d.stalled(StallForeign, "most members answer for another etcd cluster, "+d.Foreign+", and usher changes nothing: give them their former volumes again, or restore a backup with an EtcdRestore that has the annotation "+wellknown.AnnotationEtcdReplaceRunning)
 	case !d.Formed:
 		return d.form()
+	case d.ClusterSpec.Hibernated && d.maySleep():
+		return d.hibernate()
 	}
 	phases := []func() *Step{d.seal, d.wake, d.withoutQuorum}
 	if d.decides() {

@@ -25,6 +25,9 @@ type Observation struct {
 	// Alarms are the alarms that are raised, with the names of the members that
 	// raised them, if they are known.
 	Alarms map[Alarm][]string
+	// Dormant: the spec hibernates the cluster, so that the silence of its members
+	// means nothing.
+	Dormant bool
 	// Quorum: a majority agrees on the list of members.
 	Quorum bool
 	// Foreign is the ID of another cluster that answers in place of this one.

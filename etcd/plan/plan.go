@@ -38,6 +38,11 @@ const (
 	// RefusedChange: the spec asks for a refused change; safe steps are still
 	// taken.
 	RefusedChange Block = "RefusedChange"
+	// Hibernated: the cluster sleeps until spec.hibernated is false.
+	Hibernated Block = "Hibernated"
+	// RefusedHibernation: the cluster cannot sleep without losing data; it is run
+	// as ever.
+	RefusedHibernation Block = "RefusedHibernation"
 )
 
 // A Stall is why the cluster cannot make progress by itself.

@@ -111,6 +111,15 @@ func (p *prediction) Restart(_ context.Context, s Step) error {
 	})
 }
 
+func (p *prediction) Stop(_ context.Context, s Step) error {
+	err := p.change(s, func(m *Member) {
+		m.Pod, m.Answers, m.Leader = Pod{}, false, false
+		m.Unresponsive = &Unresponsive{Since: p.o.Now, According: Client | Kubelet}
+	})
+	p.o.Quorum = p.o.Margin() >= 0
+	return err
+}
+
 func (p *prediction) Settle(_ context.Context, s Step) error {
 	p.o.ClusterVersion = minor(s.Version)
 	if p.o.StorageVersion != (etcd.Version{}) || s.Version.Minor > 5 {

@@ -86,7 +86,7 @@ func (k *walk) sequence(seed uint64, all []states.State) (err error) {
 		return fmt.Errorf("%w%s", w.violated, w.trace())
 	case err == nil:
 		return w.expired()
-	case w.last.Blocked == plan.RefusedChange && edited && w.leader() != nil:
+	case len(w.last.Refusals) > 0 && edited && w.leader() != nil:
 		return nil
 	case !survivable || !w.survivable(): // every other loss of data is a violation
 		k.lost++
@@ -115,8 +115,12 @@ func (k *walk) focused() []int {
 	return all
 }
 
-// expired advances the time until every claim that was set aside is deleted.
+// expired advances the time until every claim that was set aside is deleted. A
+// cluster that sleeps keeps them, because its members do not answer.
 func (w *world) expired() error {
+	if w.last.Blocked == plan.Hibernated {
+		return nil
+	}
 	for range int(claimGrace/minute) + 20 {
 		w.tick()
 		for _, c := range w.controllers {

@@ -32,7 +32,7 @@ func Observe(s *v1beta2.ClusterStatus) Observation {
 		}
 		member.Started = member.Version != (etcd.Version{})
 		member.Claim.Exists = member.Durable && !m.Lost
-		if member.made() && !m.Lost {
+		if member.made() && !m.Lost && s.Phase != v1beta2.ClusterPhaseHibernated {
 			member.Pod = Pod{Exists: true, Sealed: true, Exposed: !m.Learner}
 		}
 		if m.Ready {

@@ -76,6 +76,8 @@ func (s Step) words(member string) string {
 		return fmt.Sprintf("have %s run %s", member, s.Version)
 	case Restart:
 		return fmt.Sprintf("recreate the pod of %s on its claim", member)
+	case Stop:
+		return fmt.Sprintf("stop %s, whose claim stays", member)
 	case Settle:
 		return fmt.Sprintf("wait until the cluster version is %d.%d", s.Version.Major, s.Version.Minor)
 	case DeletePod:

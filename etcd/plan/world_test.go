@@ -547,6 +547,9 @@ func (w *world) settled() error {
 	if r := w.restore; r != nil && (!r.done || r.deleted) {
 		return errors.New("a restore is under way")
 	}
+	if w.spec.Hibernated && w.last.Blocked != plan.RefusedHibernation {
+		return w.sleeps()
+	}
 	if !w.authSettled() {
 		return errors.New("authentication is not as the spec wants it")
 	}

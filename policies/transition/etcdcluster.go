@@ -50,6 +50,7 @@ func etcdCluster() Kind {
 	k.Rows = append(k.Rows, etcdTLS()...)
 	k.Rows = append(k.Rows, etcdAuth()...)
 	k.Rows = append(k.Rows, etcdPause()...)
+	k.Rows = append(k.Rows, etcdHibernation()...)
 	return k
 }
 
@@ -64,6 +65,7 @@ func etcdValues() []Row {
 			Harm:    "a cluster has at least one member, and each member above seven slows writes down without need",
 			Steps: []string{
 				"write 1, 3, 5 or 7",
+				"to have no pods for a while: kubectl -n {namespace} patch etcdcluster {name} --type=merge -p '{\"spec\":{\"hibernated\":true}}'",
 				"to have no members: back the cluster up, then kubectl -n {namespace} delete etcdcluster {name}",
 			},
 		},
@@ -87,8 +89,10 @@ func etcdSize() []Row {
 		{
 			ID: "etcd-size-quorum-lost", Paths: []string{"spec.size"}, When: "the size changes while too few members vote",
 			Outcome: Refused, RefusedBy: Usher, Release: release.V(0, 1), Level: finding.Invariant,
-			applies: func(m *FieldChange) bool { return readEtcd(m).seen.Margin() < 0 },
-			Harm:    "adding and removing members needs a quorum, which is lost; a member that does not answer may hold the only copy of data",
+			applies: func(m *FieldChange) bool {
+				return readEtcd(m).seen.Margin() < 0 && lookup(m.Old, "status", "phase") != string(v1beta2.ClusterPhaseHibernated)
+			},
+			Harm: "adding and removing members needs a quorum, which is lost; a member that does not answer may hold the only copy of data",
 			Steps: []string{
 				"kubectl -n {namespace} get etcdcluster {name} -o jsonpath='{.status.reason}' # names the members; see whether they come back",
 				"if they do not: restore a backup",

@@ -115,6 +115,7 @@ var causes = []cause{
 	{name: "pods without their template", fires: []string{"UsherPodsLackTemplate"}, after: 17 * minute, controller: true, breaks: controls(series{`usher_pods{template="side",state="missing"}`: 2})},
 	{name: "a lost quorum", fires: []string{"UsherEtcdQuorumLost"}, after: 8 * minute, controller: true, breaks: controls(series{object("usher_etcdcluster_quorum_lost", "shop"): 1, object("usher_etcdcluster_available", "shop"): 0})},
 	{name: "a cluster that accepts no writes", fires: []string{"UsherEtcdUnavailable"}, after: 7 * minute, controller: true, breaks: controls(series{object("usher_etcdcluster_available", "shop"): 0})},
+	{name: "a cluster that hibernates", after: 20 * minute, controller: true, breaks: controls(series{object("usher_etcdcluster_hibernated", "shop"): 1, object("usher_etcdcluster_available", "shop"): 0})},
 	{name: "a full database", fires: []string{"UsherEtcdNoSpace"}, after: 12 * minute, controller: true, breaks: controls(series{alarm("NOSPACE", "shop"): 1, database("size", "shop"): quota, object("usher_etcdcluster_available", "shop"): 0})},
 	{name: "corrupt data", fires: []string{"UsherEtcdCorrupt"}, after: 8 * minute, controller: true, breaks: controls(series{alarm("CORRUPT", "shop"): 1, object("usher_etcdcluster_available", "shop"): 0})},
 	{name: "a cluster that needs a person", fires: []string{"UsherEtcdStalled"}, after: 17 * minute, controller: true, breaks: controls(series{object("usher_etcdcluster_stalled", "shop"): 1})},

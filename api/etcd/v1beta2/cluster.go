@@ -52,6 +52,7 @@ type EtcdClusterList struct {
 //
 // +kubebuilder:validation:XValidation:rule="!has(self.imageDigests) || self.imageDigests.size() == 0 || !has(self.version) || self.version.size() == 0 || self.version in self.imageDigests || self.version.startsWith('v') && self.version.substring(1) in self.imageDigests",message="imageDigests has no digest of spec.version: add it, and keep the digest of the version that members run until they are upgraded"
 // +kubebuilder:validation:XValidation:rule="!has(self.ipFamilies) || self.ipFamilies.size() < 2 || has(self.ipFamilyPolicy) && self.ipFamilyPolicy != 'SingleStack'",message="two ipFamilies need ipFamilyPolicy: PreferDualStack or RequireDualStack"
+// +kubebuilder:validation:XValidation:rule="!has(self.hibernated) || !self.hibernated || has(self.pod) && has(self.pod.persistentVolumeClaimSpec)",message="hibernated needs spec.pod.persistentVolumeClaimSpec: without claims the members lose their data with their pods"
 type ClusterSpec struct {
 	// Size is the number of members, from 1 to 7. Use an odd size: an even one
 	// tolerates no more failures than the odd one below it.
@@ -92,6 +93,12 @@ type ClusterSpec struct {
 	// remove, replace or upgrade members until Paused is false again.
 	// +optional
 	Paused bool `json:"paused,omitempty"`
+	// Hibernated puts the cluster to sleep: the controller deletes the pods of its
+	// members, and keeps their claims, their places in the cluster and the size.
+	// Once Hibernated is false again, the members start with their data. Members
+	// without claims do not hibernate: they would lose their data.
+	// +optional
+	Hibernated bool `json:"hibernated,omitempty"`
 	// Pod configures the members' pods.
 	// +optional
 	Pod *PodPolicy `json:"pod,omitempty"`

@@ -57,6 +57,8 @@ const (
 	// ClusterInvalidCertificates: the certificates in the Secrets of the spec
 	// cannot work, so that members keep theirs.
 	ClusterInvalidCertificates ClusterConditionType = "InvalidCertificates"
+	// ClusterHibernated: the spec hibernates the cluster, and no pod of it is left.
+	ClusterHibernated ClusterConditionType = "Hibernated"
 )
 
 // ClusterCondition is a detail of a cluster's state.

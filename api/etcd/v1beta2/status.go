@@ -18,11 +18,14 @@ const (
 	ClusterPhaseRunning ClusterPhase = "Running"
 	// ClusterPhaseFailed: the cluster does not answer, or usher does not run it.
 	ClusterPhaseFailed ClusterPhase = "Failed"
+	// ClusterPhaseHibernated: the cluster sleeps, because the spec says so.
+	ClusterPhaseHibernated ClusterPhase = "Hibernated"
 )
 
 // ClusterStatus is the last observed state of a cluster.
 type ClusterStatus struct {
-	// Phase is the state of the cluster in one word: Creating, Running or Failed.
+	// Phase is the state of the cluster in one word: Creating, Running,
+	// Hibernated or Failed.
 	// +optional
 	Phase ClusterPhase `json:"phase,omitempty"`
 	// Reason explains the phase if it needs attention.

@@ -153,6 +153,13 @@ func (c *Controller) attempt(ctx context.Context, b *etcdv1beta2.EtcdBackup) (wa
 		}
 		return true
 	}
+	if Reason(err) == ReasonUnreachable {
+		if cluster := c.hibernated(ctx, b); cluster != nil {
+			c.skip(b, cluster, began, ended)
+			return false
+		}
+	}
+	meta.RemoveStatusCondition(&s.Conditions, ConditionSkipped)
 	s.ObservedGeneration = b.Generation
 	if said := answer.Said(errors.Join(err, surplusErr)); said != "" {
 		log.FromContext(ctx).Info("a backup failed", "reason", Reason(errors.Join(err, surplusErr)), "answer", said)

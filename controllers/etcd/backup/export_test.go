@@ -5,6 +5,7 @@ import (
 	"errors"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	etcdv1beta2 "github.com/usher-dev/usher/api/etcd/v1beta2"
@@ -60,3 +61,20 @@ func (r *Reach) Own(ctx context.Context, namespace, address string) error {
 
 // GraceOf returns the grace of an EtcdBackup.
 func GraceOf(b *etcdv1beta2.EtcdBackup) reach.Grace { return graceOf(b) }
+
+// Metrics returns the names of the metrics about the EtcdBackups of a namespace.
+func Metrics(reader client.Reader, namespace string) (names []string, err error) {
+	registry := prometheus.NewRegistry()
+	registry.MustRegister(&collector{backups: reader})
+	families, err := registry.Gather()
+	for _, family := range families {
+		for _, m := range family.GetMetric() {
+			for _, label := range m.GetLabel() {
+				if label.GetName() == "namespace" && label.GetValue() == namespace {
+					names = append(names, family.GetName())
+				}
+			}
+		}
+	}
+	return names, err
+}

@@ -25,7 +25,7 @@ func descriptions() (created, lastSuccess, size, duration, interval, succeeded, 
 		description("last_success_timestamp_seconds", "When the last successful backup started."),
 		description("last_size_bytes", "Size of the last successful backup."),
 		description("last_duration_seconds", "How long the last successful backup took, including its verification."),
-		description("interval_seconds", "Interval of periodic backups; for a schedule, half the time from the last backup to the second run after it."),
+		description("interval_seconds", "Interval of periodic backups, while the cluster does not hibernate; for a schedule, half the time from the last backup to the second run after it."),
 		description("succeeded", "1 if the last backup succeeded, 0 if it failed."),
 		description("store_unlisted", "1 if the store is used only until the next minor release, unless --store-endpoints lists it.")
 }
@@ -51,7 +51,7 @@ func (c *collector) Collect(to chan<- prometheus.Metric) {
 			to <- prometheus.MustNewConstMetric(d, prometheus.GaugeValue, value, b.Namespace, b.Name)
 		}
 		send(created, float64(b.CreationTimestamp.Unix()))
-		if every := spacing(b); every > 0 {
+		if every := spacing(b); every > 0 && !skipped(b) {
 			send(interval, every.Seconds())
 		}
 		if !b.Status.LastSuccessDate.IsZero() {
@@ -63,7 +63,7 @@ func (c *collector) Collect(to chan<- prometheus.Metric) {
 			send(unlisted, 1)
 		}
 		switch {
-		case meta.FindStatusCondition(b.Status.Conditions, ConditionSaved) == nil: // not tried yet
+		case meta.FindStatusCondition(b.Status.Conditions, ConditionSaved) == nil, skipped(b): // not tried yet, or not now
 		case b.Status.Succeeded:
 			send(succeeded, 1)
 		default:

@@ -93,8 +93,10 @@ func (j *judgement) when(t etcdv1beta2.ClusterConditionType, holds bool, reason,
 func (c *Controller) judge(ctx context.Context, cluster *etcdv1beta2.EtcdCluster, d *member.Desired, s *observe.Observed, p plan.Plan) {
 	j := &judgement{cluster: cluster, now: metav1.Now().Rfc3339Copy()}
 	c.judgeQuorum(ctx, j, s, p)
+	is := sleepOf(cluster, s, p)
+	j.judgeSleep(is, p)
 	j.when(etcdv1beta2.ClusterUnsupportedVersion, p.Blocked == plan.UnsupportedVersion, string(p.Blocked), p.Message)
-	j.when(etcdv1beta2.ClusterRefusedChange, len(p.Refusals) > 0 || p.Blocked == plan.InvalidSize, "Refused", refused(p))
+	j.when(etcdv1beta2.ClusterRefusedChange, len(p.Refusals) > 0 || p.Blocked == plan.InvalidSize || p.Blocked == plan.RefusedHibernation, "Refused", refused(p))
 	j.when(etcdv1beta2.ClusterIgnoredFields, len(cluster.Status.IgnoredFields) > 0, ReasonSet,
 		"ignored fields: "+strings.Join(cluster.Status.IgnoredFields, ", "))
 	j.when(etcdv1beta2.ClusterMissingReference, d.Missing != "", ReasonMissing, d.Missing)
@@ -112,8 +114,8 @@ func (c *Controller) judge(ctx context.Context, cluster *etcdv1beta2.EtcdCluster
 	}
 	judgeAlarms(j, s)
 	c.judgeCertificates(j, d, s)
-	c.available(j, d, s, p)
-	activities(j, s, p)
+	c.available(j, d, s, p, is)
+	activities(j, s, p, is)
 	c.tell(j)
 }
 
@@ -176,10 +178,13 @@ var warnings = []etcdv1beta2.ClusterConditionType{
 }
 
 // available reports whether the cluster accepts reads and writes.
-func (c *Controller) available(j *judgement, d *member.Desired, s *observe.Observed, p plan.Plan) {
+func (c *Controller) available(j *judgement, d *member.Desired, s *observe.Observed, p plan.Plan, is sleep) {
 	st := &j.cluster.Status
 	proof := s.Serving()
-	unavailable := c.unavailability.of(client.ObjectKeyFromObject(j.cluster), s.Formed && proof == "")
+	unavailable := c.unavailability.of(client.ObjectKeyFromObject(j.cluster), s.Formed && proof == "" && is == awake)
+	if j.availableAsleep(is, s, p) {
+		return
+	}
 	st.Phase, st.Reason = etcdv1beta2.ClusterPhaseCreating, ""
 	alarm := alarmed(st)
 	switch {
@@ -217,8 +222,14 @@ func (c *Controller) available(j *judgement, d *member.Desired, s *observe.Obser
 
 // activities sets the conditions about the controller's work. Each stays true
 // until its work is done.
-func activities(j *judgement, s *observe.Observed, p plan.Plan) {
+func activities(j *judgement, s *observe.Observed, p plan.Plan, is sleep) {
 	cluster, st := j.cluster, &j.cluster.Status
+	if is != awake {
+		for _, t := range []etcdv1beta2.ClusterConditionType{etcdv1beta2.ClusterRecovering, etcdv1beta2.ClusterUpgrading, etcdv1beta2.ClusterRolling, etcdv1beta2.ClusterScaling} {
+			j.when(t, false, "", "")
+		}
+		return
+	}
 	if s.Formed && !s.Quorum && st.Phase == etcdv1beta2.ClusterPhaseRunning {
 		return // nothing new is known
 	}
@@ -251,6 +262,9 @@ func refused(p plan.Plan) string {
 		return p.Message
 	}
 	var all []string
+	if p.Blocked == plan.RefusedHibernation {
+		all = append(all, p.Message)
+	}
 	for _, r := range p.Refusals {
 		all = append(all, r.Field+" "+r.Message)
 	}

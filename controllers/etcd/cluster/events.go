@@ -14,6 +14,7 @@ var eventReasons = map[plan.Action]string{
 	plan.AddToService:    "MemberServes",
 	plan.Recover:         "MemberRestored",
 	plan.Restart:         "PodDeleted",
+	plan.Stop:            "MemberStopped",
 	plan.MoveLeader:      "LeaderMoved",
 	plan.Remove:          "MemberRemoved",
 	plan.DeletePod:       "RemainsDeleted",

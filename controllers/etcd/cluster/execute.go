@@ -117,6 +117,9 @@ func (e *steps) Upgrade(ctx context.Context, t plan.Step) error {
 // Restart implements plan.Executor.
 func (e *steps) Restart(ctx context.Context, t plan.Step) error { return e.deletePod(ctx, t, t.Member) }
 
+// Stop implements plan.Executor.
+func (e *steps) Stop(ctx context.Context, t plan.Step) error { return e.deletePod(ctx, t, t.Member) }
+
 // MoveLeader implements plan.Executor.
 func (e *steps) MoveLeader(ctx context.Context, t plan.Step) error {
 	return ignoreDone(e.s.Etcd.MoveLeader(ctx, e.d.Addresses.ClientURL(e.s.LeaderName()), e.s.Details[t.Member].ID))

@@ -13,9 +13,9 @@ import (
 
 // metrics describes every cluster.
 type metrics struct {
-	members, margin, available, lost, stalled, aside, alarm *prometheus.GaugeVec
-	size, inUse, quota                                      *prometheus.GaugeVec
-	steps                                                   *prometheus.CounterVec
+	members, margin, available, hibernated, lost, stalled, aside, alarm *prometheus.GaugeVec
+	size, inUse, quota                                                  *prometheus.GaugeVec
+	steps                                                               *prometheus.CounterVec
 }
 
 // newMetrics registers them; it reuses those of an earlier controller in the
@@ -26,16 +26,17 @@ func newMetrics() *metrics {
 		return registered(prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: "usher_etcdcluster_" + name, Help: help}, append(labels, cluster...)))
 	}
 	return &metrics{
-		members:   gauge("members", "Members of the cluster, by whether they are ready.", "ready"),
-		margin:    gauge("quorum_margin", "How many more voters may fail before the cluster stops; below zero it has stopped."),
-		available: gauge("available", "1 while the cluster accepts reads and writes."),
-		lost:      gauge("quorum_lost", "1 while the cluster cannot recover by itself."),
-		stalled:   gauge("stalled", "1 while the cluster cannot make progress without human intervention."),
-		aside:     gauge("claims_set_aside", "Claims of removed members that wait to be deleted."),
-		alarm:     gauge("alarm", "1 while etcd's alarm of that name is raised.", "alarm"),
-		size:      gauge("database_size_bytes", "Size of a member's database, while the member answers.", "member"),
-		inUse:     gauge("database_in_use_bytes", "The part of a member's database that is not free.", "member"),
-		quota:     gauge("database_quota_bytes", "Size of a member's database at which etcd refuses writes, from etcd 3.6.", "member"),
+		members:    gauge("members", "Members of the cluster, by whether they are ready; none while it hibernates.", "ready"),
+		margin:     gauge("quorum_margin", "How many more voters may fail before the cluster stops; below zero it has stopped."),
+		available:  gauge("available", "1 while the cluster accepts reads and writes."),
+		hibernated: gauge("hibernated", "1 while the cluster does not serve because its spec hibernates it."),
+		lost:       gauge("quorum_lost", "1 while the cluster cannot recover by itself."),
+		stalled:    gauge("stalled", "1 while the cluster cannot make progress without human intervention."),
+		aside:      gauge("claims_set_aside", "Claims of removed members that wait to be deleted."),
+		alarm:      gauge("alarm", "1 while etcd's alarm of that name is raised.", "alarm"),
+		size:       gauge("database_size_bytes", "Size of a member's database, while the member answers.", "member"),
+		inUse:      gauge("database_in_use_bytes", "The part of a member's database that is not free.", "member"),
+		quota:      gauge("database_quota_bytes", "Size of a member's database at which etcd refuses writes, from etcd 3.6.", "member"),
 		steps: registered(prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "usher_etcdcluster_steps_total", Help: "Steps taken, by kind."}, []string{"action"})),
 	}
@@ -57,7 +58,12 @@ func registered[C prometheus.Collector](c C) C {
 func (m *metrics) observe(c *etcdv1beta2.EtcdCluster) {
 	m.members.WithLabelValues("true", c.Namespace, c.Name).Set(float64(len(c.Status.Members.Ready)))
 	m.members.WithLabelValues("false", c.Namespace, c.Name).Set(float64(len(c.Status.Members.Unready)))
-	if q := c.Status.Quorum; q != nil {
+	m.hibernated.WithLabelValues(c.Namespace, c.Name).Set(0)
+	if hibernates(c) {
+		m.hibernated.WithLabelValues(c.Namespace, c.Name).Set(1)
+		m.members.WithLabelValues("false", c.Namespace, c.Name).Set(0)
+		m.margin.DeleteLabelValues(c.Namespace, c.Name)
+	} else if q := c.Status.Quorum; q != nil {
 		m.margin.WithLabelValues(c.Namespace, c.Name).Set(float64(q.Margin))
 	}
 	m.available.WithLabelValues(c.Namespace, c.Name).Set(holds(c, etcdv1beta2.ClusterAvailable))
@@ -65,7 +71,11 @@ func (m *metrics) observe(c *etcdv1beta2.EtcdCluster) {
 	m.stalled.WithLabelValues(c.Namespace, c.Name).Set(holds(c, etcdv1beta2.ClusterStalled))
 	m.aside.WithLabelValues(c.Namespace, c.Name).Set(float64(len(c.Status.SetAside)))
 	for alarm, condition := range alarmConditions {
-		m.alarm.WithLabelValues(string(alarm), c.Namespace, c.Name).Set(holds(c, condition))
+		raised := holds(c, condition)
+		if hibernates(c) {
+			raised = 0 // nobody refuses anything, and etcd raises it again
+		}
+		m.alarm.WithLabelValues(string(alarm), c.Namespace, c.Name).Set(raised)
 	}
 }
 
@@ -109,7 +119,7 @@ func (m *metrics) databases(s *observe.Observed) {
 // forget removes the metrics of a deleted cluster.
 func (m *metrics) forget(c types.NamespacedName) {
 	of := prometheus.Labels{"namespace": c.Namespace, "name": c.Name}
-	for _, gauge := range []*prometheus.GaugeVec{m.members, m.margin, m.available, m.lost, m.stalled, m.aside, m.alarm, m.size, m.inUse, m.quota} {
+	for _, gauge := range []*prometheus.GaugeVec{m.members, m.margin, m.available, m.hibernated, m.lost, m.stalled, m.aside, m.alarm, m.size, m.inUse, m.quota} {
 		gauge.DeletePartialMatch(of)
 	}
 }

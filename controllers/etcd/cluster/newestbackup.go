@@ -3,9 +3,7 @@ package cluster
 import (
 	"crypto/sha256"
 	"fmt"
-	"net/url"
 	"slices"
-	"strings"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -39,26 +37,7 @@ func saves(b *etcdv1beta2.EtcdBackup, c *etcdv1beta2.EtcdCluster) bool {
 		return true
 	}
 	return !b.Status.LastSuccessDate.Before(&c.CreationTimestamp) &&
-		slices.ContainsFunc(b.Spec.EtcdEndpoints, func(endpoint string) bool { return leadsTo(endpoint, c) })
-}
-
-// leadsTo reports whether an endpoint is one of the cluster's Services or
-// members.
-func leadsTo(endpoint string, c *etcdv1beta2.EtcdCluster) bool {
-	u, err := url.Parse(endpoint)
-	if err != nil {
-		return false
-	}
-	labels := strings.Split(strings.TrimSuffix(u.Hostname(), "."), ".")
-	switch {
-	case labels[0] == member.ClientService(c.Name), labels[0] == c.Name:
-		labels = labels[1:]
-	case len(labels) > 1 && labels[1] == c.Name && strings.HasPrefix(labels[0], c.Name+"-"):
-		labels = labels[2:]
-	default:
-		return false
-	}
-	return len(labels) == 0 || labels[0] == c.Namespace && (len(labels) == 1 || labels[1] == "svc")
+		slices.ContainsFunc(b.Spec.EtcdEndpoints, func(endpoint string) bool { return member.LeadsTo(endpoint, c) })
 }
 
 // taken reports whether the cluster can restore a backup of that version, or of

@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	etcdv1beta2 "github.com/usher-dev/usher/api/etcd/v1beta2"
+	"github.com/usher-dev/usher/controllers/etcd/member"
 	"github.com/usher-dev/usher/api/wellknown"
 	"github.com/usher-dev/usher/etcd/plan"
 )
@@ -59,7 +60,7 @@ func TestEndpointsLeadToTheClusterTheyName(t *testing.T) {
 		"http://[::1]:2379":                                            false,
 		"":                                                             false, "://": false, "http://": false,
 	} {
-		if got := leadsTo(endpoint, lostCluster()); got != want {
+		if got := member.LeadsTo(endpoint, lostCluster()); got != want {
 			t.Errorf("%q leads to it: %v", endpoint, got)
 		}
 	}

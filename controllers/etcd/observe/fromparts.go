@@ -94,6 +94,7 @@ func FromParts(p *Parts, now time.Time) *Observed {
 		return strings.Compare(a.Name, b.Name)
 	})
 	f.readClaims()
+	f.Dormant = plan.Asleep(&p.Cluster.Spec, &f.Observation)
 	return f.Observed
 }
 

@@ -20,6 +20,9 @@ func (c *Controller) grow(ctx context.Context, a *attempt) error {
 	if err := c.removeFinalizer(ctx, a.EtcdRestore); err != nil {
 		return err
 	}
+	if a.cluster.Spec.Hibernated {
+		return wait(ReasonHibernated, "the data is restored, and the EtcdCluster %s hibernates: it grows to its size once spec.hibernated is false", a.cluster.Name)
+	}
 	s := &a.cluster.Status
 	available := s.Condition(etcdv1beta2.ClusterAvailable)
 	if s.ControlPaused && !a.cluster.Spec.Paused {

@@ -20,6 +20,9 @@ func (a *attempt) forced() bool {
 // do so yet: whatever its status says, no restore discards a cluster that may
 // have a quorum without the user's word.
 func (c *Controller) replaceable(ctx context.Context, a *attempt) error {
+	if a.cluster.Spec.Hibernated {
+		return stop(ReasonHibernated, "the EtcdCluster %s hibernates, and a restored member would have to stop at once: write spec.hibernated: false in the EtcdCluster", a.cluster.Name)
+	}
 	if a.forced() {
 		return nil
 	}

@@ -18,6 +18,8 @@ const (
 	ReasonMissingCluster = "MissingCluster"
 	// ReasonRunning: the cluster works, and the user has not consented to replace it.
 	ReasonRunning = "ClusterRunning"
+	// ReasonHibernated: the cluster hibernates.
+	ReasonHibernated = "ClusterHibernated"
 	// ReasonTaken: another EtcdRestore has reserved the cluster.
 	ReasonTaken = "OtherRestore"
 	// ReasonVersion: the version of etcd cannot restore the backup.

@@ -95,6 +95,11 @@ func Paused(paused bool) Variant {
 	return Variant{"paused", func(s *v1beta2.ClusterSpec) { s.Paused = true }}
 }
 
+// Hibernated returns the variant that sleeps.
+func Hibernated() Variant {
+	return Variant{"hibernated", func(s *v1beta2.ClusterSpec) { s.Hibernated = true }}
+}
+
 // Of returns all combinations of the axes.
 func Of(axes [][]Variant) []State {
 	all := []State{{"", &v1beta2.ClusterSpec{Pod: &v1beta2.PodPolicy{}}}}
