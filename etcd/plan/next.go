@@ -44,7 +44,7 @@ func (d *decision) next() *Step {
 		return d.stalled(StallForeign, "most members answer for another etcd cluster, "+d.Foreign+", and usher changes nothing: give them their former volumes again, or restore a backup with an EtcdRestore that has the annotation "+wellknown.AnnotationEtcdReplaceRunning)
 	case !d.Formed:
 		return d.form()
-	case d.ClusterSpec.Hibernated && d.maySleep():
+	case d.Hibernated && d.maySleep():
 		return d.hibernate()
 	}
 	phases := []func() *Step{d.seal, d.wake, d.withoutQuorum}

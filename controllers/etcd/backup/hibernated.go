@@ -18,7 +18,7 @@ import (
 // ConditionSkipped is the condition of an EtcdBackup whose runs are skipped.
 const ConditionSkipped = "Skipped"
 
-// ReasonHibernated: the etcd cluster hibernates.
+// ReasonHibernated is the reason of ConditionSkipped while the EtcdCluster hibernates.
 const ReasonHibernated = "ClusterHibernated"
 
 // hibernated returns the EtcdCluster that hibernates, if that is why no member

@@ -52,6 +52,7 @@ func TestAClusterHibernates_AndWakesWithItsData(t *testing.T) {
 		spec.Pod.Labels = map[string]string{"team": "shop"}
 	})
 	s.looks(40)
+	s.rests()
 	c := s.cluster()
 	if pods := s.pods(); len(pods) != 0 {
 		t.Errorf("%d pods are left", len(pods))

@@ -115,8 +115,12 @@ func (c *Controller) sameAnswers(ctx context.Context, r *rest) bool {
 	return mayRest(r.desired, s, p) && reflect.DeepEqual(p, r.plan) && equality.Semantic.DeepEqual(s.Before, status)
 }
 
-// mayRest reports whether a cluster serves, and nothing is left to do by now.
+// mayRest reports whether a cluster serves or hibernates, and nothing is left to
+// do by now.
 func mayRest(d *member.Desired, s *observe.Observed, p plan.Plan) bool {
+	if p.Blocked == plan.Hibernated {
+		return p.Now() == nil && d.Missing == "" && d.TLS.Problem == ""
+	}
 	if len(s.Alarms) > 0 || p.Now() != nil || p.Stalled != nil || !s.Formed || !s.Quorum || d.Missing != "" || s.Credentials != "" || d.Auth.Missing != "" || d.TLS.Problem != "" {
 		return false
 	}
