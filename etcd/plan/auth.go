@@ -15,7 +15,7 @@ type Auth struct {
 // authenticate enables or disables authentication, and keeps the users that the
 // controller needs. It changes no member, and follows repairs.
 func (d *decision) authenticate() *Step {
-	policy, seen := d.ClusterSpec.Auth, d.Observation.Auth
+	policy, seen := d.ClusterSpec.Auth, d.Auth
 	if policy == nil || !seen.Known {
 		return nil
 	}
