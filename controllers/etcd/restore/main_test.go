@@ -137,6 +137,8 @@ var unseen = []string{
 	"delete persistentvolumeclaims",
 	// A cluster that shrinks to one member.
 	"delete poddisruptionbudgets",
+	// Changes of resources.
+	"patch pods/resize",
 	// Members that do not answer the controller, and are ready.
 	"get nodes",
 	// A finalizer that an earlier operator set.
