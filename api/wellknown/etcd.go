@@ -71,6 +71,9 @@ const (
 	// AnnotationEtcdImageDigest is the digest in the spec by which the pod was told
 	// to run its version; absent if it runs it by the tag.
 	AnnotationEtcdImageDigest = EtcdPrefix + "image-digest"
+	// AnnotationEtcdResize records in JSON that the resources of the pod are being
+	// changed in place, until its kubelet has changed them.
+	AnnotationEtcdResize = EtcdPrefix + "resize"
 	// AnnotationEtcdStorageRevision is a hash of the part of the spec that the
 	// member's storage was created from.
 	AnnotationEtcdStorageRevision = EtcdPrefix + "storage-revision"

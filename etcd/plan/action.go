@@ -41,6 +41,9 @@ const (
 	// Stop deletes the pod of a member, whose claim and place in the cluster stay,
 	// until the cluster wakes.
 	Stop Action = "stop"
+	// Resize changes the resources of a pod in place, and records once its kubelet
+	// has changed them.
+	Resize Action = "resize"
 	// Settle waits until the members agree on the cluster version.
 	Settle Action = "settle"
 	// MoveLeader moves the leadership to another member.

@@ -106,7 +106,7 @@ func (d *decision) renew() *Step {
 	}
 	var stale []*Member
 	for m := range d.listed {
-		if (m.PodRevision != d.podRevision || d.untrusting(m)) && d.current(m) {
+		if (m.PodRevision != d.podRevision && !m.Pod.Resize.inPlace() || d.untrusting(m)) && d.current(m) {
 			stale = append(stale, m)
 		}
 	}
@@ -115,7 +115,7 @@ func (d *decision) renew() *Step {
 		if lead != nil {
 			return lead
 		}
-		why := "its pod does not match the spec"
+		why := unlike(m)
 		if m.PodRevision == d.podRevision {
 			why = d.Observation.CertificateStep().Why()
 		}

@@ -4,7 +4,11 @@ import (
 	"context"
 	"slices"
 
+	"k8s.io/apimachinery/pkg/api/equality"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
 	"github.com/usher-dev/usher/api/etcd/v1beta2"
+	etcdmember "github.com/usher-dev/usher/controllers/etcd/member"
 	"github.com/usher-dev/usher/controllers/etcd/observe"
 	"github.com/usher-dev/usher/etcd"
 	"github.com/usher-dev/usher/etcd/plan"
@@ -187,6 +191,33 @@ func (w *worldSteps) Stop(_ context.Context, s plan.Step) error {
 		w.violate("%s: nobody asked for it", s)
 	}
 	w.c.call(func() { p.ending = true })
+	return nil
+}
+
+func (w *worldSteps) Resize(_ context.Context, s plan.Step) error {
+	p := w.pods[s.Member]
+	if p == nil || p.ending {
+		return nil
+	}
+	if w.o.ByName(s.Member).Pod.Resize.Done {
+		w.c.call(func() { p.revision, p.resize = podRevision(w.spec), nil })
+		return nil
+	}
+	for name, other := range w.pods {
+		if other != p && !other.ending && !equality.Semantic.DeepEqual(other.applied, other.resources) && w.member(name) != nil && len(w.controllers) == 1 {
+			w.violate("%s: the resources of %s are being changed", s, name)
+		}
+	}
+	w.c.call(func() {
+		p.resize = &etcdmember.Resize{Revision: podRevision(w.spec), At: metav1.NewTime(w.o.Now)}
+	})
+	w.c.call(func() {
+		if w.fixed {
+			p.resize.Refused = "not served"
+			return
+		}
+		p.resources = etcd.Resources(w.spec)
+	})
 	return nil
 }
 

@@ -23,6 +23,7 @@ type Executor interface {
 	Upgrade(context.Context, Step) error
 	Restart(context.Context, Step) error
 	Stop(context.Context, Step) error
+	Resize(context.Context, Step) error
 	Settle(context.Context, Step) error
 	MoveLeader(context.Context, Step) error
 
@@ -59,6 +60,7 @@ var executions = map[Action]func(Executor, context.Context, Step) error{
 	Upgrade:    Executor.Upgrade,
 	Restart:    Executor.Restart,
 	Stop:       Executor.Stop,
+	Resize:     Executor.Resize,
 	Settle:     Executor.Settle,
 	MoveLeader: Executor.MoveLeader,
 

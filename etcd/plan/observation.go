@@ -166,6 +166,8 @@ type Pod struct {
 	// Digest is the digest in the spec by which its container was told to run the
 	// version, and does; "" if it does not, or runs it by the tag.
 	Digest string
+	// Resize is about its resources.
+	Resize Resizing
 	// Reason is why it does not run, in a word (ImagePullBackOff), Message in a
 	// sentence.
 	Reason, Message string

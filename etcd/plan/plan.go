@@ -117,6 +117,7 @@ func plan(spec *v1beta2.ClusterSpec, seen *Observation, steps int) Plan {
 	o := *seen
 	o.Limits = seen.Limits.orDefault()
 	o.Members = w.compareDigests(seen.Members)
+	giveUpResizes(&o)
 	o.SetAside = slices.Clone(seen.SetAside)
 	for i := range steps {
 		d := w.decide(&o)

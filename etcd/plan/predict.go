@@ -120,6 +120,10 @@ func (p *prediction) Stop(_ context.Context, s Step) error {
 	return err
 }
 
+func (p *prediction) Resize(_ context.Context, s Step) error {
+	return p.change(s, func(m *Member) { m.PodRevision, m.Pod.Resize = p.podRevision, Resizing{} })
+}
+
 func (p *prediction) Settle(_ context.Context, s Step) error {
 	p.o.ClusterVersion = minor(s.Version)
 	if p.o.StorageVersion != (etcd.Version{}) || s.Version.Minor > 5 {

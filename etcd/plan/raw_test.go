@@ -14,6 +14,7 @@ import (
 	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
 	clientv3 "go.etcd.io/etcd/client/v3"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/log"
@@ -137,6 +138,14 @@ func (w *world) podObject(cluster *v1beta2.EtcdCluster, name string, p *pod) cor
 	if p.claimUID != "" {
 		volume.PersistentVolumeClaim = &corev1.PersistentVolumeClaimVolumeSource{ClaimName: name}
 	}
+	o.Spec.Containers = []corev1.Container{{Name: etcdmember.ContainerName, Resources: p.resources}}
+	if p.resize != nil {
+		text, err := json.Marshal(p.resize)
+		if err != nil {
+			panic(err)
+		}
+		o.Annotations[wellknown.AnnotationEtcdResize] = string(text)
+	}
 	o.Spec.Volumes, o.Spec.NodeName = []corev1.Volume{volume}, nodeOf(name)
 	o.Status = w.podStatus(name, p)
 	return o
@@ -173,6 +182,15 @@ func (w *world) podStatus(name string, p *pod) corev1.PodStatus {
 		waits("CrashLoopBackOff")
 		if !p.empty {
 			waits("ContainerCreating")
+		}
+	}
+	etcdContainer.Resources = &p.applied
+	if pending := (corev1.PodCondition{Type: corev1.PodResizePending, Status: corev1.ConditionTrue, Reason: corev1.PodReasonDeferred}); !equality.Semantic.DeepEqual(p.applied, p.resources) {
+		if w.small[name] {
+			pending.Reason = corev1.PodReasonInfeasible
+		}
+		if w.small[name] || w.full[name] {
+			s.Conditions = append(s.Conditions, pending)
 		}
 	}
 	s.ContainerStatuses = []corev1.ContainerStatus{etcdContainer}

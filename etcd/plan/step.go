@@ -78,6 +78,8 @@ func (s Step) words(member string) string {
 		return fmt.Sprintf("recreate the pod of %s on its claim", member)
 	case Stop:
 		return fmt.Sprintf("stop %s, whose claim stays", member)
+	case Resize:
+		return fmt.Sprintf("change the resources of %s in place", member)
 	case Settle:
 		return fmt.Sprintf("wait until the cluster version is %d.%d", s.Version.Major, s.Version.Minor)
 	case DeletePod:

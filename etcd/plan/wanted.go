@@ -34,8 +34,8 @@ func (w *wanted) member(name string, v etcd.Version) Member {
 }
 
 // current reports whether a member can match the spec without a replacement:
-// its storage cannot change, and without a claim neither can its pod. One whose
+// its storage cannot change, and without a claim its pod only in place. One whose
 // claim is deleted with its pod needs a replacement, too.
 func (w *wanted) current(m *Member) bool {
-	return !m.made() || m.StorageRevision == w.storageRevision && (m.Durable || m.PodRevision == w.podRevision) && !m.doomed()
+	return !m.made() || m.StorageRevision == w.storageRevision && (m.Durable || m.PodRevision == w.podRevision || m.Pod.Resize.inPlace()) && !m.doomed()
 }

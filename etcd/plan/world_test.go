@@ -8,9 +8,11 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/api/resource"
 
 	"github.com/usher-dev/usher/api/etcd/v1beta2"
+	etcdmember "github.com/usher-dev/usher/controllers/etcd/member"
 	"github.com/usher-dev/usher/controllers/etcd/observe"
 	"github.com/usher-dev/usher/etcd"
 	"github.com/usher-dev/usher/etcd/plan"
@@ -60,6 +62,10 @@ type world struct {
 	gone          map[string]bool // deleted nodes, by their members
 	absent        map[etcd.Version]bool
 	broken        map[string]bool // pod revisions whose etcd crashes
+	// full are members on nodes that defer changes of resources, small those on
+	// nodes that can never have them; fixed: the API server changes none in place.
+	full, small map[string]bool
+	fixed       bool
 
 	controllers []*controller
 	restore     *restoring
@@ -132,6 +138,10 @@ type pod struct {
 	// trusts is what the process trusts, and run counts the processes.
 	trusts *v1beta2.Trust
 	run    int
+	// resources are the container's in the API server, applied those that its
+	// kubelet has given it; resize is the annotation about it.
+	resources, applied corev1.ResourceRequirements
+	resize             *etcdmember.Resize
 }
 
 // A status is the API server's record of the cluster.
@@ -182,6 +192,7 @@ func newWorld(spec *v1beta2.ClusterSpec) *world {
 		pods: map[string]*pod{}, orphans: map[string]*pod{}, claims: map[string]*claim{}, traffic: map[observe.Link]float64{},
 		cut: map[[2]string]bool{}, slow: map[string]bool{}, frozen: map[string]bool{}, lies: map[string]bool{},
 		edited: map[string]bool{}, unnoticed: map[string]bool{}, detached: map[string]bool{}, gone: map[string]bool{}, absent: map[etcd.Version]bool{}, broken: map[string]bool{},
+		full: map[string]bool{}, small: map[string]bool{},
 	}
 	w.controllers = []*controller{newController(plan.Next)}
 	return w
@@ -334,6 +345,9 @@ func (w *world) kubelets() {
 			}
 			continue // no kubelet ends or starts anything there
 		}
+		if !w.full[name] && !w.small[name] {
+			p.applied = p.resources
+		}
 		switch {
 		case p.ending:
 			w.endPod(name)
@@ -482,6 +496,8 @@ func (w *world) createPod(name string, v etcd.Version, first bool) {
 		return
 	}
 	p := &pod{uid: w.uid(), created: w.now, target: v, revision: podRevision(w.spec), storageRevision: storageRevision(w.spec), first: first}
+	p.resources = etcd.Resources(w.spec)
+	p.applied = p.resources
 	c := w.claims[name]
 	if c == nil && etcd.ClaimSpec(w.spec) != nil && (first || !w.hasVolume(name)) {
 		asked := etcd.ClaimSpec(w.spec).Resources.Requests[corev1.ResourceStorage]
@@ -559,7 +575,7 @@ func (w *world) settled() error {
 		if p != nil && w.ca != nil && !w.certified(p) {
 			return fmt.Errorf("%s does not have the certificates of %s", n.name, w.ca.wanted.Issuer)
 		}
-		if p == nil || n.learner || !w.takesPart(n.name) || p.revision != podRevision(w.spec) || p.storageRevision != storageRevision(w.spec) || n.ran != v || !p.sealed || !p.exposed {
+		if p == nil || n.learner || !w.takesPart(n.name) || p.revision != podRevision(w.spec) || p.resize != nil && p.resize.Refused == "" || !equality.Semantic.DeepEqual(p.applied, etcd.Resources(w.spec)) || p.storageRevision != storageRevision(w.spec) || n.ran != v || !p.sealed || !p.exposed {
 			return fmt.Errorf("%s is not as the spec wants it", n.name)
 		}
 	}

@@ -28,6 +28,10 @@ func etcdCluster() Kind {
 				Harm: "recreates the members' pods one at a time, the leader last; the images in the repository must be etcd's",
 			},
 			{
+				Path: "spec.pod.resources", Outcome: Rollout,
+				Harm: "changes the resources in place from Kubernetes 1.33, one member at a time, the leader last; recreates a member's pod if its node or the API server refuses, or after five minutes",
+			},
+			{
 				Path: "spec.imageDigests", Outcome: Rollout,
 				Harm: "recreates the pods of members whose version gets another digest, one at a time, the leader last",
 			},

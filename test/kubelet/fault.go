@@ -139,6 +139,14 @@ func (k *Kubelet) Contain(digest, version string) {
 	k.contents[digest] = version
 }
 
+// Resizes makes a pod answer changes of its resources in place with a condition;
+// one without a type lets it apply them.
+func (k *Kubelet) Resizes(namespace, name string, answer corev1.PodCondition) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.resizes[namespace+"/"+name] = answer
+}
+
 // A pullError is why a container does not start.
 type pullError struct{ image string }
 

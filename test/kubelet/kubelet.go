@@ -49,8 +49,9 @@ type Kubelet struct {
 	versions map[types.UID]*corev1.Pod // the latest from the API server
 	next     byte
 	block    byte
-	withheld map[string]bool   // tags
-	contents map[string]string // versions by digest
+	withheld map[string]bool                // tags
+	resizes  map[string]corev1.PodCondition // what pods answer to a resize, by namespace/name
+	contents map[string]string              // versions by digest
 	ended    sync.WaitGroup
 }
 
@@ -65,7 +66,7 @@ func Start(ctx context.Context, config *rest.Config, prefix, folder string, prog
 	}
 	k := &Kubelet{
 		clients: clients, prefix: prefix, folder: folder,
-		pods: map[types.UID]*pod{}, versions: map[types.UID]*corev1.Pod{}, withheld: map[string]bool{}, contents: map[string]string{}, block: byte(os.Getpid()%250) + 1,
+		pods: map[types.UID]*pod{}, versions: map[types.UID]*corev1.Pod{}, withheld: map[string]bool{}, contents: map[string]string{}, resizes: map[string]corev1.PodCondition{}, block: byte(os.Getpid()%250) + 1,
 	}
 	if k.binaries, err = components.Ensure(ctx, progress, "etcd-3.6", "etcd-3.7", "etcdutl-3.6", "etcdutl-3.7"); err != nil {
 		return nil, err

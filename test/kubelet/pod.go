@@ -36,7 +36,8 @@ type pod struct {
 	prepared []corev1.ContainerStatus
 	// refreshed is when the Secrets in its volumes were last read.
 	refreshed time.Time
-	pull      error // why the image is missing
+	pull      error                        // why the image is missing
+	applied   *corev1.ResourceRequirements // of the container
 
 	disconnected, unready bool
 	front                 string // the address in the status, if not ip

@@ -87,7 +87,24 @@ func (r *pod) statusOf(p *corev1.Pod, ready bool) corev1.PodStatus {
 		}
 	}
 	s.Conditions = []corev1.PodCondition{condition}
+	r.resize(p, &s)
 	return s
+}
+
+// resize gives the container the resources in the spec, or says why not.
+func (r *pod) resize(p *corev1.Pod, s *corev1.PodStatus) {
+	r.kubelet.mu.Lock()
+	answer := r.kubelet.resizes[p.Namespace+"/"+p.Name]
+	r.kubelet.mu.Unlock()
+	asked := p.Spec.Containers[0].Resources
+	switch {
+	case r.applied == nil || answer.Type == "":
+		r.applied = asked.DeepCopy()
+	case !equality.Semantic.DeepEqual(*r.applied, asked):
+		answer.Status = corev1.ConditionTrue
+		s.Conditions = append(s.Conditions, answer)
+	}
+	s.ContainerStatuses[0].Resources = r.applied.DeepCopy()
 }
 
 // terminated is how the container ended last.

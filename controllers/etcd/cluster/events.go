@@ -15,6 +15,7 @@ var eventReasons = map[plan.Action]string{
 	plan.Recover:         "MemberRestored",
 	plan.Restart:         "PodDeleted",
 	plan.Stop:            "MemberStopped",
+	plan.Resize:          "PodResized",
 	plan.MoveLeader:      "LeaderMoved",
 	plan.Remove:          "MemberRemoved",
 	plan.DeletePod:       "RemainsDeleted",

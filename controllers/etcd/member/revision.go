@@ -23,10 +23,15 @@ func setOrDelete(annotations map[string]string, key, value string) {
 	}
 }
 
-// RevisionOf returns what a pod was created from.
+// RevisionOf returns what a pod was created from. One whose resources are being
+// changed is unlike any spec, because its hash says nothing about them.
 func RevisionOf(p *corev1.Pod) string {
 	a := p.Annotations
-	return etcd.JoinRevision(a[wellknown.AnnotationEtcdPodRevision], a[wellknown.AnnotationEtcdPodAdditions], a[wellknown.AnnotationEtcdImageDigest])
+	revision := etcd.JoinRevision(a[wellknown.AnnotationEtcdPodRevision], a[wellknown.AnnotationEtcdPodAdditions], a[wellknown.AnnotationEtcdImageDigest])
+	if r := ResizeOf(p); r.Revision != "" && r.Refused == "" {
+		revision += "~"
+	}
+	return revision
 }
 
 // SetImage makes a pod run the image of a version.

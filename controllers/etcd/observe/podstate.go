@@ -52,7 +52,7 @@ func (f *reading) observePod(m *plan.Member) {
 		ID: string(p.UID), Exists: true, Ready: f.ready(m, p), Ending: p.DeletionTimestamp != nil, Ended: finished(p),
 		Sealed:  p.Annotations[wellknown.AnnotationEtcdInitialState] == "existing" && !strings.Contains(p.Annotations[wellknown.AnnotationEtcdInitialCluster], ","),
 		Exposed: p.Labels[wellknown.LabelEtcdVoter] == "true",
-		Digest:  runningDigest(p),
+		Digest:  runningDigest(p), Resize: f.resizeOf(m, p),
 	}
 	m.SaysEmpty = m.Listed && m.Started && m.Pod.Sealed && saysEmpty(p)
 	if !m.Answers {

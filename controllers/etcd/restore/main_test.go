@@ -135,8 +135,10 @@ var unseen = []string{
 	// The claim of a restored member that never joined, and claims that were set
 	// aside long ago.
 	"delete persistentvolumeclaims",
-	// A cluster that shrinks to one member.
-	"delete poddisruptionbudgets",
+	// Clusters of more than one member, and those that shrink to one.
+	"create poddisruptionbudgets", "delete poddisruptionbudgets",
+	// Changes of resources.
+	"patch pods/resize",
 	// Members that do not answer the controller, and are ready.
 	"get nodes",
 	// A finalizer that an earlier operator set.

@@ -87,6 +87,13 @@ func Label(team string) Variant {
 	return Variant{"team " + team, func(s *v1beta2.ClusterSpec) { s.Pod.Labels = map[string]string{"team": team} }}
 }
 
+// CPU returns the variant whose pods request that much, which can change in place.
+func CPU(request string) Variant {
+	return Variant{"cpu " + request, func(s *v1beta2.ClusterSpec) {
+		s.Pod.Resources.Requests = corev1.ResourceList{corev1.ResourceCPU: resource.MustParse(request)}
+	}}
+}
+
 // Paused returns the variant that is paused, or is not.
 func Paused(paused bool) Variant {
 	if !paused {
