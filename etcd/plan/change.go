@@ -106,7 +106,7 @@ func (d *decision) renew() *Step {
 	}
 	var stale []*Member
 	for m := range d.listed {
-		if (m.PodRevision != d.podRevision || d.untrusting(m)) && d.current(m) {
+		if (!d.freshPod(m) || d.untrusting(m)) && d.current(m) {
 			stale = append(stale, m)
 		}
 	}

@@ -87,6 +87,11 @@ func Label(team string) Variant {
 	return Variant{"team " + team, func(s *v1beta2.ClusterSpec) { s.Pod.Labels = map[string]string{"team": team} }}
 }
 
+// Space returns the variant with that spec.space.
+func Space(name string, space *v1beta2.SpacePolicy) Variant {
+	return Variant{name, func(s *v1beta2.ClusterSpec) { s.Space = space.DeepCopy() }}
+}
+
 // Paused returns the variant that is paused, or is not.
 func Paused(paused bool) Variant {
 	if !paused {
