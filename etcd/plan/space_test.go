@@ -60,6 +60,7 @@ func TestSpace(t *testing.T) {
 			o.Alarms = map[plan.Alarm][]string{plan.NoSpace: {"e-1"}, plan.Corrupt: {"e-1"}}
 		}}, "", ""},
 		"then defragmentation":                {recovery, []func(*plan.Observation){compacted, sizes(100, 50)}, "defragment e-2,", ""},
+		"also of a database below the quota":  {recovery, []func(*plan.Observation){compacted, sizes(60, 40)}, "defragment e-2,", ""},
 		"not while a member is down":          {recovery, []func(*plan.Observation){compacted, sizes(100, 50), down}, "restart e-3", plan.SpaceMemberDown},
 		"not while a member lags":             {recovery, []func(*plan.Observation){compacted, sizes(100, 50), func(o *plan.Observation) { o.Members[1].Lag = 5001 }}, "", plan.SpaceMemberLags},
 		"a compaction that does not show yet": {recovery, []func(*plan.Observation){compacted, sizes(100, 100)}, "defragment e-2,", ""},
