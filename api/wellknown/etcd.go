@@ -80,6 +80,9 @@ const (
 	// AnnotationEtcdCertificates is which CAs the member trusts, and which issued
 	// its certificates, if its pod mounts Secrets of the controller.
 	AnnotationEtcdCertificates = EtcdPrefix + "certificates"
+	// AnnotationEtcdSpaceRevision is a hash of the part of spec.space that the pod
+	// was created from. A pod without such flags has none.
+	AnnotationEtcdSpaceRevision = EtcdPrefix + "space-revision"
 	// AnnotationEtcdTLS is the spec.TLS that the member was created with.
 	AnnotationEtcdTLS = EtcdPrefix + "tls"
 	// AnnotationEtcdInitialState and AnnotationEtcdInitialCluster are the member's

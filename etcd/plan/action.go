@@ -49,6 +49,14 @@ const (
 	// MoveLeader moves the leadership to another member.
 	MoveLeader Action = "move leader"
 
+	// Compact drops the history before the newest revisions. Defragment returns the
+	// free space of a member's database to its volume. Disarm ends the alarm NOSPACE.
+	// RaiseQuota records a larger quota, which the members then get like any change.
+	Compact    Action = "compact"
+	Defragment Action = "defragment"
+	Disarm     Action = "disarm"
+	RaiseQuota Action = "raise quota"
+
 	// Remove removes a member from etcd's list.
 	Remove Action = "remove"
 	// DeletePod deletes the pod of a removed member.

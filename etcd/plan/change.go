@@ -106,7 +106,7 @@ func (d *decision) renew() *Step {
 	}
 	var stale []*Member
 	for m := range d.listed {
-		if (m.PodRevision != d.podRevision && !m.Pod.Resize.inPlace() || d.untrusting(m)) && d.current(m) {
+		if (!d.becomesFresh(m) || d.untrusting(m)) && d.current(m) {
 			stale = append(stale, m)
 		}
 	}

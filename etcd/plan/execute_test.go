@@ -50,7 +50,7 @@ func (w *world) reconcile(c *controller, between func()) (step *plan.Step) {
 	o := w.look(c)
 	o.RecordMembers(w.desired(), status)
 	w.recordCertificates(o, status)
-	p := c.decide(w.spec, &o.Observation)
+	p := c.decide(etcd.Raised(w.spec, o.Before), &o.Observation)
 	w.last = p
 	step = p.Now()
 	o.RecordStep(status, step)

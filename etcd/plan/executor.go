@@ -27,6 +27,11 @@ type Executor interface {
 	Settle(context.Context, Step) error
 	MoveLeader(context.Context, Step) error
 
+	Compact(context.Context, Step) error
+	Defragment(context.Context, Step) error
+	Disarm(context.Context, Step) error
+	RaiseQuota(context.Context, Step) error
+
 	Remove(context.Context, Step) error
 	DeletePod(context.Context, Step) error
 	RetainUntil(context.Context, Step) error
@@ -63,6 +68,11 @@ var executions = map[Action]func(Executor, context.Context, Step) error{
 	Resize:     Executor.Resize,
 	Settle:     Executor.Settle,
 	MoveLeader: Executor.MoveLeader,
+
+	Compact:    Executor.Compact,
+	Defragment: Executor.Defragment,
+	Disarm:     Executor.Disarm,
+	RaiseQuota: Executor.RaiseQuota,
 
 	Remove:      Executor.Remove,
 	DeletePod:   Executor.DeletePod,

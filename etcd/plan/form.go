@@ -25,7 +25,7 @@ func (d *decision) form() *Step {
 	}
 	aside := slices.ContainsFunc(d.SetAside, func(s SetAside) bool { return s.Claim == m.Name })
 	stale := (m.Pod.Exists || m.Claim.Exists) && m.StorageRevision != d.storageRevision ||
-		m.Pod.Exists && (m.PodRevision != d.podRevision || m.Target != d.version || d.untrusting(m))
+		m.Pod.Exists && (!d.freshPod(m) || m.Target != d.version || d.untrusting(m))
 	switch {
 	case m.Claim.Ending && m.Pod.Exists && !m.Pod.Ending: // which keeps the claim
 		return &Step{Action: DeletePod, Member: m.Name, Why: "its claim is being deleted, and it has not served yet"}

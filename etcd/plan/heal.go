@@ -50,7 +50,7 @@ func (d *decision) learner() *Step {
 			return d.remove(m, NotResponding, d.sinceWhen(m))
 		case m.made() && m.Pod.Exists && m.Target != d.joining():
 			return &Step{Action: Upgrade, Member: m.Name, Version: d.joining(), Why: "it has not caught up, and must run the version of the others"}
-		case m.Durable && m.Pod.Exists && !m.Pod.Ending && !m.doomed() && !d.frozen && (m.PodRevision != d.podRevision || d.untrusting(m)):
+		case m.Durable && m.Pod.Exists && !m.Pod.Ending && !m.doomed() && !d.frozen && (!d.freshPod(m) || d.untrusting(m)):
 			return &Step{Action: Restart, Member: m.Name, Why: "it has not caught up, and its pod does not match the spec"}
 		case !m.Started && m.Pod.Ended && !m.Pod.Ending:
 			return &Step{Action: Restart, Member: m.Name, Why: "it ended before it ever ran"}

@@ -46,7 +46,7 @@ func (r *Memory) Update(o *Observation) {
 			continue
 		}
 		is := silence{signs{according, m.PeersReach, m.PeersUnsure, m.Leaderless, m.Refusal != "", m.Pod.ID}, o.Now}
-		if was, ok := r.seen[m.Name]; ok && was.signs == is.signs {
+		if was, ok := r.seen[m.Name]; ok && was.signs == is.signs && o.defragmenting() != m {
 			is.since = was.since
 		}
 		seen[m.Name] = is

@@ -19,6 +19,8 @@ type decision struct {
 	block   Block
 	message string
 	stall   *Stall
+	// spaceStall is what keeps a step for space that is due.
+	spaceStall *Stall
 }
 
 func (w *wanted) decide(o *Observation) *decision {
@@ -44,6 +46,8 @@ func (d *decision) next() *Step {
 		return d.stalled(StallForeign, "most members answer for another etcd cluster, "+d.Foreign+", and usher changes nothing: give them their former volumes again, or restore a backup with an EtcdRestore that has the annotation "+wellknown.AnnotationEtcdReplaceRunning)
 	case !d.Formed:
 		return d.form()
+	case d.defragmenting() != nil:
+		return wait(d.defragmenting(), "waits until "+d.Space.Defragmenting+" is defragmented")
 	case d.Hibernated && d.maySleep():
 		return d.hibernate()
 	}
@@ -51,12 +55,15 @@ func (d *decision) next() *Step {
 	if d.decides() {
 		phases = []func() *Step{
 			d.reattach, d.discard, d.seal, d.wake, // preconditions
+			d.compact,
 			d.lost, d.learner, d.down, // repairs
+			d.endNoSpace,
 			d.authenticate,
 			d.misnamed,
 			// It grows before upgrades, and shrinks afterwards, so that the margin is
 			// widest while members go down.
 			d.grow, d.upgrade, d.shrink, d.resize, d.renew,
+			d.defragment,
 			d.expire,
 		}
 	}

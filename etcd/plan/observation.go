@@ -58,6 +58,8 @@ type Observation struct {
 	Auth Auth
 	// Restore is the restore that has reserved the cluster, or nil.
 	Restore *Restore
+	// Space is what is known of the space of the databases.
+	Space Space
 }
 
 // Limits limits what the controller does without being asked.
@@ -123,8 +125,16 @@ type Member struct {
 	Durable bool
 	// Storage is the size that its claim requests.
 	Storage resource.Quantity
-	// PodRevision and StorageRevision are hashes of what it was created from.
-	PodRevision, StorageRevision string
+	// PodRevision, SpaceRevision and StorageRevision are hashes of what it was
+	// created from.
+	PodRevision, SpaceRevision, StorageRevision string
+	// Database is the size of its database; nil if it has not said it.
+	Database *Database
+	// Lag is how many entries of the log it has not applied, of those that any member
+	// has.
+	Lag uint64
+	// Defragmented is when it was last defragmented.
+	Defragmented time.Time
 	// Certificates is what its pod was created with. Without a record it has what
 	// Certificates.Current of the observation says.
 	Certificates v1beta2.MemberCertificates

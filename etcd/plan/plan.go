@@ -95,6 +95,8 @@ type Plan struct {
 	Stalled *Stall
 	// Refusals are the refused changes in the spec.
 	Refusals []Refusal
+	// SpaceStalled is what keeps the controller from a step for space that is due.
+	SpaceStalled *Stall
 }
 
 // Make returns the plan for people: it omits auxiliary steps.
@@ -126,6 +128,7 @@ func plan(spec *v1beta2.ClusterSpec, seen *Observation, steps int) Plan {
 			plan.Blocked, plan.Message = d.block, d.message
 		}
 		if i == 0 {
+			plan.SpaceStalled = d.spaceStalled(step)
 			plan.Stalled = d.stall
 		}
 		if step == nil {

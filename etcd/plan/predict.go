@@ -104,7 +104,7 @@ func (p *prediction) Upgrade(_ context.Context, s Step) error {
 
 func (p *prediction) Restart(_ context.Context, s Step) error {
 	return p.change(s, func(m *Member) {
-		m.PodRevision, m.Certificates = p.podRevision, p.o.CertificatesFor(m)
+		m.PodRevision, m.SpaceRevision, m.Certificates = p.podRevision, p.spaceRevision, p.o.CertificatesFor(m)
 		if !m.Learner {
 			m.serve(m.Target)
 		}
@@ -138,6 +138,30 @@ func (p *prediction) MoveLeader(_ context.Context, s Step) error {
 			p.o.Members[i].Leader = &p.o.Members[i] == m
 		}
 	})
+}
+
+func (p *prediction) Compact(context.Context, Step) error {
+	p.o.Space.Compacted = p.o.Now
+	return nil
+}
+
+func (p *prediction) Defragment(_ context.Context, s Step) error {
+	return p.change(s, func(m *Member) {
+		m.Defragmented = p.o.Now
+		if m.Database != nil {
+			m.Database = &Database{Size: m.Database.InUse, InUse: m.Database.InUse, Quota: m.Database.Quota}
+		}
+	})
+}
+
+func (p *prediction) Disarm(context.Context, Step) error {
+	p.o.Alarms = nil
+	return nil
+}
+
+func (p *prediction) RaiseQuota(context.Context, Step) error {
+	p.o.Space.Raised = true
+	return nil
 }
 
 func (p *prediction) Remove(_ context.Context, s Step) error {

@@ -131,6 +131,9 @@ func (w *world) podObject(cluster *v1beta2.EtcdCluster, name string, p *pod) cor
 		}
 		o.Annotations[wellknown.AnnotationEtcdCertificates] = string(text)
 	}
+	if p.spaceRevision != "" {
+		o.Annotations[wellknown.AnnotationEtcdSpaceRevision] = p.spaceRevision
+	}
 	if p.exposed {
 		o.Labels[wellknown.LabelEtcdVoter] = "true"
 	}
@@ -152,7 +155,7 @@ func (w *world) podObject(cluster *v1beta2.EtcdCluster, name string, p *pod) cor
 }
 
 func (w *world) podStatus(name string, p *pod) corev1.PodStatus {
-	ready := p.up && w.takesPart(name)
+	ready := p.up && w.takesPart(name) && !w.defragmented(name)
 	if lie, ok := w.lies[name]; ok {
 		ready = lie
 	}
@@ -240,7 +243,9 @@ func (w *world) ask(o *observe.Objects) (map[string]observe.Answer, observe.List
 }
 
 // hears reports whether a member answers the controller at all.
-func (w *world) hears(name string) bool { return w.reaches(name) && !w.slow[name] }
+func (w *world) hears(name string) bool {
+	return w.reaches(name) && !w.slow[name] && !w.defragmented(name)
+}
 
 // reaches reports whether the controller reaches a member that runs, which may be
 // slow.
@@ -300,6 +305,7 @@ func (a *answering) Status(_ context.Context, clientURL string) (*clientv3.Statu
 	if a.takesPart(name) {
 		s.Leader = a.leader().id
 	}
+	a.saysSpace(name, s)
 	if a.pods[name].target.Minor > 5 {
 		s.StorageVersion = fmt.Sprintf("%d.%d.0", a.storage.Major, a.storage.Minor)
 	}

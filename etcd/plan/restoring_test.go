@@ -300,6 +300,6 @@ func (w *world) recordSeed(s *plan.Step, r *restoring) {
 	if seed.claimUID != "" {
 		k.Claim = r.seed
 	}
-	w.api.ClusterStatus = v1beta2.ClusterStatus{ClusterID: observe.Hex(w.id), TLS: etcd.Encrypted(w.spec), MemberStatuses: []v1beta2.MemberStatus{k}, CurrentVersion: seed.target.String()}
+	w.api.ClusterStatus = v1beta2.ClusterStatus{ClusterID: observe.Hex(w.id), TLS: etcd.Encrypted(w.spec), MemberStatuses: []v1beta2.MemberStatus{k}, CurrentVersion: seed.target.String(), Space: &v1beta2.SpaceStatus{}}
 	w.api.version++
 }

@@ -51,7 +51,7 @@ func (d *decision) revive(m *Member) *Step {
 	switch {
 	case touch && m.Target != to && d.mayRun(m, to):
 		return &Step{Action: Upgrade, Member: m.Name, Version: to, Why: "it does not answer, and was told to run " + m.Target.String()}
-	case touch && m.Durable && !m.doomed() && !d.frozen && (m.PodRevision != d.podRevision || d.untrusting(m)):
+	case touch && m.Durable && !m.doomed() && !d.frozen && (!d.freshPod(m) || d.untrusting(m)):
 		return &Step{Action: Restart, Member: m.Name, Why: "it does not answer, and its pod does not match the spec"}
 	case d.refusedByOthers(m):
 		return &Step{Action: Restart, Member: m.Name, Why: d.Observation.CertificateStep().Why()}

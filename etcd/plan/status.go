@@ -22,7 +22,7 @@ func Observe(s *v1beta2.ClusterStatus) Observation {
 		member := Member{
 			Name: m.Name, Version: etcd.ReadVersion(m.Version), Target: etcd.ReadVersion(m.TargetVersion),
 			Listed: true, Learner: m.Learner, Leader: m.Leader, DataGone: m.Lost, Durable: m.Claim != "",
-			PodRevision: m.PodRevision, StorageRevision: m.StorageRevision, Changed: m.Changed,
+			PodRevision: m.PodRevision, SpaceRevision: m.SpaceRevision, StorageRevision: m.StorageRevision, Changed: m.Changed,
 		}
 		if m.Certificates != nil {
 			member.Certificates = *m.Certificates

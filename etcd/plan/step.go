@@ -20,13 +20,16 @@ type Step struct {
 	// Below zero the cluster accepts no writes then, but loses nothing.
 	Margin    int `json:"margin"`
 	Meanwhile int `json:"meanwhile"`
+	// Bytes is the quota that RaiseQuota sets, Revision the oldest one that Compact
+	// keeps.
+	Bytes, Revision int64 `json:"-"`
 	// Cause is why a member is removed, or its claim set aside.
 	Cause Cause `json:"-"`
 }
 
 // downtime is how many voters that answer now do not during the step.
 func (s *Step) downtime(o *Observation) int {
-	if s.Action == Upgrade || s.Action == Restart {
+	if s.Action == Upgrade || s.Action == Restart || s.Action == Defragment {
 		if m := o.named(s.Member); m != nil && m.Healthy() && m.voting() {
 			return 1
 		}
@@ -80,6 +83,14 @@ func (s Step) words(member string) string {
 		return fmt.Sprintf("stop %s, whose claim stays", member)
 	case Resize:
 		return fmt.Sprintf("change the resources of %s in place", member)
+	case Compact:
+		return fmt.Sprintf("drop the history before revision %d", s.Revision)
+	case Defragment:
+		return fmt.Sprintf("defragment %s, which answers nothing meanwhile", member)
+	case Disarm:
+		return "end the alarm NOSPACE"
+	case RaiseQuota:
+		return fmt.Sprintf("raise the quota to %s", inBytes(s.Bytes))
 	case Settle:
 		return fmt.Sprintf("wait until the cluster version is %d.%d", s.Version.Major, s.Version.Minor)
 	case DeletePod:

@@ -44,6 +44,7 @@ type world struct {
 	forgot  bool         // the status was lost once
 	version etcd.Version // the cluster version; the data's format follows a tick later
 	storage etcd.Version
+	space   room
 	// acknowledged is the last write that was acknowledged to a client.
 	acknowledged int
 
@@ -99,6 +100,8 @@ type disk struct {
 	member string // the member whose data it is; "" if it is empty
 	has    int
 	format etcd.Version
+	// size is that of the database, in units of a write.
+	size int64
 }
 
 // A claim is a PersistentVolumeClaim and its volume.
@@ -127,6 +130,8 @@ type pod struct {
 	disk            *disk
 	target          etcd.Version
 	revision        string
+	spaceRevision   string
+	quota           int64
 	storageRevision string
 	up              bool
 	ending, ended   bool
@@ -311,6 +316,7 @@ func (w *world) tick() {
 		}
 	}
 	w.certify()
+	w.grow()
 	w.exchange()
 	if w.leader() == nil {
 		w.elect()
@@ -448,6 +454,9 @@ func (w *world) elect() {
 // write acknowledges a write by the leader and the minimum number of others, in
 // turn.
 func (w *world) write() {
+	if w.space.alarm {
+		return
+	}
 	all, leader := w.voters(), w.leader()
 	acked := []*node{leader}
 	turn := w.random.IntN(len(all))
@@ -460,6 +469,7 @@ func (w *world) write() {
 		return
 	}
 	w.acknowledged++
+	w.space.said = w.space.history
 	for _, n := range acked {
 		w.process(n.name).disk.has = w.acknowledged
 	}
@@ -498,6 +508,7 @@ func (w *world) createPod(name string, v etcd.Version, first bool) {
 	p := &pod{uid: w.uid(), created: w.now, target: v, revision: podRevision(w.spec), storageRevision: storageRevision(w.spec), first: first}
 	p.resources = etcd.Resources(w.spec)
 	p.applied = p.resources
+	p.spaceRevision, p.quota = w.spaceOf()
 	c := w.claims[name]
 	if c == nil && etcd.ClaimSpec(w.spec) != nil && (first || !w.hasVolume(name)) {
 		asked := etcd.ClaimSpec(w.spec).Resources.Requests[corev1.ResourceStorage]
@@ -575,9 +586,12 @@ func (w *world) settled() error {
 		if p != nil && w.ca != nil && !w.certified(p) {
 			return fmt.Errorf("%s does not have the certificates of %s", n.name, w.ca.wanted.Issuer)
 		}
-		if p == nil || n.learner || !w.takesPart(n.name) || p.revision != podRevision(w.spec) || p.resize != nil && p.resize.Refused == "" || !equality.Semantic.DeepEqual(p.applied, etcd.Resources(w.spec)) || p.storageRevision != storageRevision(w.spec) || n.ran != v || !p.sealed || !p.exposed {
+		if p == nil || n.learner || !w.takesPart(n.name) || p.revision != podRevision(w.spec) || p.resize != nil && p.resize.Refused == "" || !equality.Semantic.DeepEqual(p.applied, etcd.Resources(w.spec)) || p.spaceRevision != w.wantedSpace() && !(w.forgot && w.api.Space != nil && w.api.Space.Deferred) || p.storageRevision != storageRevision(w.spec) || n.ran != v || !p.sealed || !p.exposed {
 			return fmt.Errorf("%s is not as the spec wants it", n.name)
 		}
+	}
+	if err := w.spaceSettled(); err != nil {
+		return err
 	}
 	used := 0
 	for name, c := range w.claims {

@@ -43,6 +43,18 @@ func etcdCluster() Kind {
 				Path: "spec.ipFamilyPolicy", Outcome: Rollout,
 				Harm: "changes the families of the Services, and recreates the members' pods where a second family is new",
 			},
+			{
+				Path: "spec.space.quotaBackendBytes", Outcome: Rollout,
+				Harm: "recreates the members' pods one at a time, the leader last: etcd reads its quota once",
+			},
+			{
+				Path: "spec.space.autoCompaction", Outcome: Rollout,
+				Harm: "recreates the members' pods one at a time, the leader last: etcd reads its compaction once",
+			},
+			{
+				Path: "spec.space.defragmentation.timeoutSeconds", Outcome: Rollout,
+				Harm: "above 60, recreates the members' pods one at a time, the leader last: their liveness probe allows for it",
+			},
 			elseInPlace,
 		},
 		plan: planEtcd,

@@ -115,6 +115,11 @@ type ClusterSpec struct {
 	// as it is. Pods do not depend on it: no member restarts.
 	// +optional
 	Auth *AuthPolicy `json:"auth,omitempty"`
+	// Space decides about the space of the members' databases: their quota,
+	// compaction, defragmentation, and what to do once they are full. The controller
+	// sets a quota and a compaction when a cluster is created without them.
+	// +optional
+	Space *SpacePolicy `json:"space,omitempty"`
 }
 
 // ClaimRetention decides about claims when their cluster is deleted.

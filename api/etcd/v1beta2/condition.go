@@ -59,6 +59,11 @@ const (
 	ClusterInvalidCertificates ClusterConditionType = "InvalidCertificates"
 	// ClusterHibernated: the spec hibernates the cluster, and no pod of it is left.
 	ClusterHibernated ClusterConditionType = "Hibernated"
+	// ClusterDefragmenting: a member is being defragmented.
+	ClusterDefragmenting ClusterConditionType = "Defragmenting"
+	// ClusterSpaceStalled: something keeps the controller from a defragmentation that
+	// is due, from ending the alarm NOSPACE, or from setting the quota.
+	ClusterSpaceStalled ClusterConditionType = "SpaceStalled"
 )
 
 // ClusterCondition is a detail of a cluster's state.

@@ -108,6 +108,9 @@ type ClusterStatus struct {
 	// has a backup.
 	// +optional
 	Restore *RestoreOffer `json:"restore,omitempty"`
+	// Space is what the controller knows of the space of the members' databases.
+	// +optional
+	Space *SpaceStatus `json:"space,omitempty"`
 	// Step is what the controller is doing.
 	// +optional
 	Step string `json:"step,omitempty"`
@@ -234,6 +237,13 @@ type MemberStatus struct {
 	// the Secrets in spec.TLS themselves.
 	// +optional
 	Certificates *MemberCertificates `json:"certificates,omitempty"`
+	// SpaceRevision is a hash of the quota, the compaction and the timeout that its
+	// pod was created with; empty without any.
+	// +optional
+	SpaceRevision string `json:"spaceRevision,omitempty"`
+	// LastDefragmentation is when the controller last defragmented the member.
+	// +optional
+	LastDefragmentation *metav1.Time `json:"lastDefragmentation,omitempty"`
 	// Since is when the member was created.
 	// +optional
 	Since *metav1.Time `json:"since,omitempty"`

@@ -114,6 +114,7 @@ func (c *Controller) judge(ctx context.Context, cluster *etcdv1beta2.EtcdCluster
 	}
 	judgeAlarms(j, s)
 	c.judgeCertificates(j, d, s)
+	judgeSpace(j, s, p)
 	c.available(j, d, s, p, is)
 	activities(j, s, p, is)
 	c.tell(j)
@@ -174,7 +175,7 @@ func setAsideClaims(all []etcdv1beta2.SetAsideClaim) string {
 var warnings = []etcdv1beta2.ClusterConditionType{
 	etcdv1beta2.ClusterQuorumLost, etcdv1beta2.ClusterUnsupportedVersion, etcdv1beta2.ClusterRefusedChange, etcdv1beta2.ClusterMissingReference,
 	etcdv1beta2.ClusterMissingCredentials, etcdv1beta2.ClusterStalled, etcdv1beta2.ClusterRetainedClaims,
-	etcdv1beta2.ClusterNoSpace, etcdv1beta2.ClusterCorrupt, etcdv1beta2.ClusterInvalidCertificates,
+	etcdv1beta2.ClusterNoSpace, etcdv1beta2.ClusterCorrupt, etcdv1beta2.ClusterInvalidCertificates, etcdv1beta2.ClusterSpaceStalled,
 }
 
 // available reports whether the cluster accepts reads and writes.
@@ -235,13 +236,14 @@ func activities(j *judgement, s *observe.Observed, p plan.Plan, is sleep) {
 	}
 	down, rolling, failed := false, false, false
 	podRevision, storageRevision := etcd.PodRevision(&cluster.Spec), etcd.StorageRevision(&cluster.Spec)
+	spaceRevision := etcd.SpaceRevision(etcd.Raised(&cluster.Spec, s.Before))
 	for i := range s.Members {
 		m := &s.Members[i]
 		if !m.Listed {
 			continue
 		}
 		down = down || !m.Ready()
-		rolling = rolling || m.Pod.Exists && (etcd.CompareDigest(&cluster.Spec, m.Target, m.PodRevision) != podRevision || m.StorageRevision != storageRevision)
+		rolling = rolling || m.Pod.Exists && (etcd.CompareDigest(&cluster.Spec, m.Target, m.PodRevision) != podRevision || m.SpaceRevision != spaceRevision || m.StorageRevision != storageRevision)
 		failed = failed || !m.Learner && (m.DataGone || m.Unresponsive != nil && !m.Serves() && s.Now.Sub(m.Unresponsive.Since) > unavailableAfter)
 	}
 	changing := s.Voters() != cluster.Spec.Size || s.Voters() != st.Size

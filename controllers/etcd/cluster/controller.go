@@ -33,6 +33,7 @@ import (
 	"github.com/usher-dev/usher/controllers/etcd/fairqueue"
 	"github.com/usher-dev/usher/controllers/etcd/member"
 	"github.com/usher-dev/usher/controllers/etcd/observe"
+	"github.com/usher-dev/usher/etcd"
 	"github.com/usher-dev/usher/etcd/plan"
 )
 
@@ -90,6 +91,8 @@ type Controller struct {
 	denied sync.Map
 	// failures are what keeps the controller from reconciling clusters.
 	failures failures
+	// defragmentations limits those at the same time.
+	defragmentations chan struct{}
 }
 
 // NewObserver returns the observer of clusters, which the controllers of clusters
@@ -104,6 +107,7 @@ func New(m manager.Manager, observer *observe.Observer, o Options) *Controller {
 	o.complete()
 	return &Controller{
 		observer: observer, client: m.GetClient(), events: m.GetEventRecorder("usher-etcdcluster"), options: o, metrics: newMetrics(),
+		defragmentations: make(chan struct{}, mostDefragmentations),
 	}
 }
 
@@ -162,6 +166,9 @@ func (c *Controller) reconcile(ctx context.Context, req reconcile.Request) (obse
 	if err != nil {
 		return false, reconcile.Result{}, err
 	}
+	if written, err := c.writeDefaults(ctx, objects); written || err != nil {
+		return false, reconcile.Result{}, err // the change of the spec triggers the controller
+	}
 	d := member.Desire(objects.Effective())
 	// What it cannot write does not keep it from looking, but from the next step.
 	unwritten := errors.Join(c.prepare(ctx, d), c.adoptPods(ctx, objects))
@@ -176,7 +183,7 @@ func (c *Controller) reconcile(ctx context.Context, req reconcile.Request) (obse
 	unwritten = errors.Join(unwritten, c.keepClaims(ctx, d, s))
 	s.RecordMembers(d, &cluster.Status)
 	unwritten = errors.Join(unwritten, c.recordCertificates(ctx, d, s, &cluster.Status))
-	p := plan.Next(&cluster.Spec, &s.Observation)
+	p := plan.Next(etcd.Raised(&cluster.Spec, s.Before), &s.Observation)
 	unwritten = errors.Join(unwritten, c.writer().DisruptionBudget(ctx, d, s.Voters()))
 	if why, ok := c.denied.Load(req.NamespacedName); ok && p.Now() != nil && s.Credentials == "" {
 		s.Credentials = why.(string)
@@ -225,7 +232,7 @@ func (c *Controller) take(ctx context.Context, d *member.Desired, s *observe.Obs
 	if t == nil {
 		return reconcile.Result{RequeueAfter: c.options.Calm}, nil
 	}
-	err := t.Do(ctx, &steps{c.writer(), c.options, d, s})
+	err := t.Do(ctx, &steps{c.writer(), c.options, d, s, c.defragmentations})
 	if errors.Is(err, errWaits) {
 		return reconcile.Result{RequeueAfter: c.options.Busy}, nil
 	}

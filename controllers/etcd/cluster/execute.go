@@ -26,6 +26,8 @@ type steps struct {
 	options Options
 	d       *member.Desired
 	s       *observe.Observed
+	// defragmentations limits those at the same time.
+	defragmentations chan struct{}
 }
 
 var _ plan.Executor = (*steps)(nil)

@@ -13,6 +13,7 @@ import (
 	etcdv1beta2 "github.com/usher-dev/usher/api/etcd/v1beta2"
 	"github.com/usher-dev/usher/controllers/etcd/member"
 	"github.com/usher-dev/usher/controllers/etcd/observe"
+	"github.com/usher-dev/usher/etcd"
 	"github.com/usher-dev/usher/etcd/plan"
 )
 
@@ -110,7 +111,7 @@ func (c *Controller) sameAnswers(ctx context.Context, r *rest) bool {
 	c.metrics.databases(s)
 	status := s.Before.DeepCopy()
 	s.RecordMembers(r.desired, status)
-	p := plan.Next(&r.objects.Cluster.Spec, &s.Observation)
+	p := plan.Next(etcd.Raised(&r.objects.Cluster.Spec, s.Before), &s.Observation)
 	s.RecordStep(status, p.Now())
 	return mayRest(r.desired, s, p) && reflect.DeepEqual(p, r.plan) && equality.Semantic.DeepEqual(s.Before, status)
 }

@@ -80,7 +80,7 @@ func ignored(spec *etcdv1beta2.ClusterSpec) []string {
 	fields := etcd.IgnoredFields(spec)
 	if spec.Pod != nil {
 		for i, e := range spec.Pod.EtcdEnv {
-			if etcd.IgnoredVariable(spec, e.Name) {
+			if etcd.IgnoredVariable(spec, e.Name) || etcd.SpaceVariable(spec, e.Name) {
 				fields = append(fields, fmt.Sprintf("spec.pod.etcdEnv[%d]", i))
 			}
 		}

@@ -34,7 +34,7 @@ var _ plan.Executor = (*switchover)(nil)
 // have a quorum.
 func (c *Controller) observeSwitchover(ctx context.Context, cluster *etcdv1beta2.EtcdCluster, r *etcdv1beta2.EtcdRestore, asked member.Switchover) (*switchover, error) {
 	d := member.Desire(cluster)
-	s := &switchover{steps: steps{c.writer(), c.options, d, nil}, restore: r.Name}
+	s := &switchover{steps: steps{c.writer(), c.options, d, nil, c.defragmentations}, restore: r.Name}
 	kept, err := observe.KeptClaims(ctx, c.observer.Reader, r)
 	if err != nil {
 		return nil, err
@@ -96,7 +96,7 @@ func (e *switchover) Record(ctx context.Context, _ plan.Step) error {
 		Phase: etcdv1beta2.ClusterPhaseCreating, ClusterID: observe.Hex(e.seed.ClusterID), ControlPaused: true, HeldBy: held, Step: step, Size: 1,
 		TLS: etcd.Encrypted(&cluster.Spec), MemberStatuses: []etcdv1beta2.MemberStatus{m}, CurrentVersion: e.seed.Version,
 		Members: etcdv1beta2.MembersStatus{Ready: []string{p.Name}}, Quorum: &etcdv1beta2.QuorumStatus{Voters: 1, Healthy: 1},
-		ServiceName: member.ClientService(cluster.Name), ClientPort: member.ClientPort,
+		ServiceName: member.ClientService(cluster.Name), ClientPort: member.ClientPort, Space: &etcdv1beta2.SpaceStatus{},
 	}
 	if certificates != nil {
 		cluster.Status.Certificates = &etcdv1beta2.CertificatesStatus{Secrets: certificates.Secrets}

@@ -76,6 +76,10 @@ func (d *Desired) Pod(name, version string, b InitialState, storage Storage) *co
 	annotations[wellknown.AnnotationEtcdVersion] = version
 	d.revise(annotations, version)
 	annotations[wellknown.AnnotationEtcdStorageRevision] = storage.Revision
+	delete(annotations, wellknown.AnnotationEtcdSpaceRevision)
+	if revision := etcd.SpaceRevision(&d.Cluster.Spec); revision != "" {
+		annotations[wellknown.AnnotationEtcdSpaceRevision] = revision
+	}
 	annotations[wellknown.AnnotationEtcdTLS] = d.TLS.Recorded
 	if given := d.TLS.givenRecord(); given != "" {
 		annotations[wellknown.AnnotationEtcdCertificates] = given
@@ -125,7 +129,7 @@ func own(written labels.Set) labels.Set {
 
 // repeats reports whether a variable repeats a flag, which makes etcd end.
 func (d *Desired) repeats(e corev1.EnvVar) bool {
-	return etcd.IgnoredVariable(&d.Cluster.Spec, e.Name)
+	return etcd.IgnoredVariable(&d.Cluster.Spec, e.Name) || etcd.SpaceVariable(&d.Cluster.Spec, e.Name)
 }
 
 func (d *Desired) container(name, version string, policy etcdv1beta2.PodPolicy) corev1.Container {
@@ -144,7 +148,7 @@ func (d *Desired) container(name, version string, policy etcdv1beta2.PodPolicy) 
 		VolumeMounts: []corev1.VolumeMount{{Name: DataVolume, MountPath: DataMount}},
 		// A member that loads a large store is not dead.
 		StartupProbe:   probe("/livez", 2, 900),
-		LivenessProbe:  probe("/livez", 10, 6),
+		LivenessProbe:  probe("/livez", 10, etcd.LivenessFailures(&d.Cluster.Spec)),
 		ReadinessProbe: probe("/readyz", 2, 3),
 		SecurityContext: &corev1.SecurityContext{
 			AllowPrivilegeEscalation: ptr.To(false),
@@ -159,7 +163,7 @@ func (d *Desired) container(name, version string, policy etcdv1beta2.PodPolicy) 
 // arguments returns etcd's flags.
 func (d *Desired) arguments(name string) []string {
 	a := d.Addresses
-	return append([]string{
+	return slices.Concat([]string{
 		"--name=" + name,
 		"--data-dir=" + DataFolder,
 		"--initial-advertise-peer-urls=" + a.PeerURL(name),
@@ -170,7 +174,7 @@ func (d *Desired) arguments(name string) []string {
 		"--initial-cluster=$(INITIAL_CLUSTER)",
 		"--initial-cluster-state=$(INITIAL_CLUSTER_STATE)",
 		"--initial-cluster-token=" + string(d.Cluster.UID),
-	}, append(d.TLS.arguments(), etcd.Arguments(&d.Cluster.Spec)...)...)
+	}, d.TLS.arguments(), etcd.Arguments(&d.Cluster.Spec), etcd.SpaceFlags(&d.Cluster.Spec))
 }
 
 func annotation(key string) *corev1.EnvVarSource {

@@ -34,6 +34,12 @@ type EtcdClient interface {
 	// MoveLeader asks the leader, at that URL, to transfer the leadership.
 	MoveLeader(ctx context.Context, clientURL string, to uint64) error
 	AuthClient
+	// Compact drops the history before a revision, and waits until the space is free.
+	Compact(ctx context.Context, revision int64) error
+	// Defragment defragments the member at that URL.
+	Defragment(ctx context.Context, clientURL string, timeout time.Duration) error
+	// DisarmNoSpace ends the alarm NOSPACE of every member.
+	DisarmNoSpace(ctx context.Context) error
 	// Use sends the other calls to the members at those URLs.
 	Use(clientURLs ...string)
 	Close() error

@@ -5,6 +5,7 @@ import (
 
 	etcdv1beta2 "github.com/usher-dev/usher/api/etcd/v1beta2"
 	"github.com/usher-dev/usher/api/wellknown"
+	"github.com/usher-dev/usher/etcd"
 	"github.com/usher-dev/usher/etcd/plan"
 )
 
@@ -14,6 +15,10 @@ import (
 // plan handles every other refusal.
 func (o *Objects) Effective() *etcdv1beta2.EtcdCluster {
 	cluster := o.Cluster
+	if raised := etcd.Raised(&cluster.Spec, &cluster.Status); raised != &cluster.Spec {
+		cluster = cluster.DeepCopy()
+		cluster.Spec = *raised
+	}
 	seen := plan.Observe(&cluster.Status)
 	for _, refusal := range plan.Refusals(&cluster.Spec, &seen) {
 		if refusal.Row == plan.RefuseTLSToggle {

@@ -30,6 +30,8 @@ type Observed struct {
 	// Credentials is why a member needs other credentials of the client; "" if
 	// none does.
 	Credentials string
+	// BadSchedule is why the schedule of defragmentations is invalid.
+	BadSchedule string
 	// Before is the status before the observation.
 	Before *etcdv1beta2.ClusterStatus
 }
@@ -95,6 +97,7 @@ func FromParts(p *Parts, now time.Time) *Observed {
 	})
 	f.readClaims()
 	f.Dormant = plan.Asleep(&p.Cluster.Spec, &f.Observation)
+	f.readSpace()
 	return f.Observed
 }
 
@@ -139,6 +142,7 @@ func (f *reading) readAnswers() {
 		m.Version = etcd.ReadVersion(a.Status.Version)
 		of.ID, of.Storage = a.Status.Header.MemberId, a.Status.StorageVersion
 		of.Database = databaseOf(a.Status)
+		f.readDatabase(m, a.Status)
 		of.Problem = strings.Join(etcderrors.Reported(a.Status.Errors), "; ")
 	}
 }

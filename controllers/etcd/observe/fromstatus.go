@@ -46,9 +46,12 @@ func (f *reading) fromStatus() {
 func readMember(m *plan.Member, known *etcdv1beta2.MemberStatus) {
 	m.Version, m.Target = etcd.ReadVersion(known.Version), etcd.ReadVersion(known.TargetVersion)
 	m.Changed, m.Durable = known.Changed, known.Claim != ""
-	m.PodRevision, m.StorageRevision = known.PodRevision, known.StorageRevision
+	m.PodRevision, m.SpaceRevision, m.StorageRevision = known.PodRevision, known.SpaceRevision, known.StorageRevision
 	if known.Certificates != nil {
 		m.Certificates = *known.Certificates
+	}
+	if known.LastDefragmentation != nil {
+		m.Defragmented = known.LastDefragmentation.Time
 	}
 }
 

@@ -40,7 +40,7 @@ func (f *reading) observePod(m *plan.Member) {
 	}
 	m.Durable = onClaim(p)
 	m.Target = etcd.ReadVersion(p.Annotations[wellknown.AnnotationEtcdVersion])
-	m.PodRevision = member.RevisionOf(p)
+	m.PodRevision, m.SpaceRevision = member.RevisionOf(p), f.spaceRevision(p)
 	m.Certificates = etcdv1beta2.MemberCertificates{}
 	if given := member.CertificatesOf(p); given != nil {
 		m.Certificates = *given

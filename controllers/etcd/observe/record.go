@@ -71,12 +71,13 @@ func (s *Observed) status(m *plan.Member, d *member.Desired) etcdv1beta2.MemberS
 	status := etcdv1beta2.MemberStatus{
 		Name: m.Name, Version: m.Version.String(), TargetVersion: m.Target.String(),
 		Learner: m.Learner, Leader: m.Leader, Ready: m.Ready(), Lost: m.DataGone, Message: of.Problem,
-		PodRevision: m.PodRevision, StorageRevision: m.StorageRevision,
+		PodRevision: m.PodRevision, SpaceRevision: m.SpaceRevision, StorageRevision: m.StorageRevision,
 	}
 	if m.Certificates.Peer != nil || m.Certificates.Server != nil {
 		status.Certificates = m.Certificates.DeepCopy()
 	}
 	if known != nil {
+		status.LastDefragmentation = known.LastDefragmentation
 		status.DatabaseSize = known.DatabaseSize
 	}
 	if of.Database != nil {
@@ -96,7 +97,7 @@ func (s *Observed) status(m *plan.Member, d *member.Desired) etcdv1beta2.MemberS
 	}
 	if m.Listed && !m.Started && !m.Pod.Exists {
 		// Its pod will be created from the current manifest.
-		status.PodRevision, status.StorageRevision = d.PodRevision, d.StorageRevision
+		status.PodRevision, status.SpaceRevision, status.StorageRevision = d.PodRevision, etcd.SpaceRevision(&d.Cluster.Spec), d.StorageRevision
 	}
 	since := metav1.NewTime(of.Since)
 	switch {
@@ -175,6 +176,7 @@ func (s *Observed) RecordStep(st *etcdv1beta2.ClusterStatus, t *plan.Step) {
 			st.MemberStatuses[i].Changed = plan.StillChanged(m, t)
 		}
 	}
+	s.recordSpace(st, t)
 	all := map[string]etcdv1beta2.SetAsideClaim{}
 	for _, was := range s.Before.SetAside {
 		if m := s.ByName(was.Claim); m != nil && !m.Listed && m.Claim.Exists {

@@ -94,6 +94,11 @@ func CPU(request string) Variant {
 	}}
 }
 
+// Space returns the variant with that spec.space.
+func Space(name string, space *v1beta2.SpacePolicy) Variant {
+	return Variant{name, func(s *v1beta2.ClusterSpec) { s.Space = space.DeepCopy() }}
+}
+
 // Paused returns the variant that is paused, or is not.
 func Paused(paused bool) Variant {
 	if !paused {

@@ -1,0 +1,5 @@
+//go:build soak
+
+package cluster_test
+
+func init() { recoveries = 20 }
