@@ -75,8 +75,6 @@ func faults() []fault {
 		on("has its pod deleted, and its kubelet does not hear it", nil,
 			func(w *world, n string) { w.pods[n].ending, w.detached[n] = true, true },
 			func(w *world, n string) { delete(w.detached, n) })
-		on("is on a full node", nil, func(w *world, n string) { w.full[n] = true }, func(w *world, n string) { delete(w.full, n) })
-		on("is on a small node", nil, func(w *world, n string) { w.small[n] = true }, nil)
 		on("has its pod force-deleted", nil, func(w *world, n string) { w.endPod(n) }, nil)
 		on("has its pod force-deleted, and its process runs on", nil, func(w *world, n string) {
 			if p := w.pods[n]; p.up {

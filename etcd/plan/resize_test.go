@@ -21,13 +21,18 @@ func sized() []states.State {
 	})
 }
 
-// TestChangesOfResources_WithFaults_Converge also lets nodes be full or too
-// small, and API servers refuse.
+// TestChangesOfResources_WithFaults_Converge also lets API servers refuse, and the
+// first two members be on nodes that are full or too small for ever.
 func TestChangesOfResources_WithFaults_Converge(t *testing.T) {
 	for name, fixed := range map[string]bool{"in place": false, "by an API server that changes none in place": true} {
 		t.Run(name, func(t *testing.T) {
 			k := newWalk()
-			k.focus, k.begin = []string{"node"}, func(w *world) { w.fixed = fixed }
+			k.focus, k.begin = []string{"node"}, func(w *world) {
+				w.fixed = fixed
+				for i, n := range w.members {
+					w.full[n.name], w.small[n.name] = i == 0, i == 1
+				}
+			}
 			for seed := range uint64(150) {
 				if err := k.sequence(seed+1, sized()); err != nil {
 					t.Fatal(err)
