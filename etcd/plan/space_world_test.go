@@ -33,8 +33,6 @@ type room struct {
 	alarm bool
 	// busy are the members that are being defragmented, by when that ends.
 	busy map[string]time.Time
-	// refuses: the controller's user does not have the role root.
-	refuses bool
 }
 
 // spaced returns the states with and without spec.space.
@@ -61,6 +59,12 @@ func spaced() []states.State {
 func (w *world) wantedSpace() string {
 	revision, _ := w.spaceOf()
 	return revision
+}
+
+// oldSpace reports whether the member's pod must be created again for spec.space.
+func (w *world) oldSpace(p *pod) bool {
+	taken := w.forgot && w.api.Space != nil && w.api.Space.Deferred
+	return p.spaceRevision != w.wantedSpace() && !taken
 }
 
 // spaceOf returns what a pod that is created now gets.

@@ -586,7 +586,7 @@ func (w *world) settled() error {
 		if p != nil && w.ca != nil && !w.certified(p) {
 			return fmt.Errorf("%s does not have the certificates of %s", n.name, w.ca.wanted.Issuer)
 		}
-		if p == nil || n.learner || !w.takesPart(n.name) || p.revision != podRevision(w.spec) || p.resize != nil && p.resize.Refused == "" || !equality.Semantic.DeepEqual(p.applied, etcd.Resources(w.spec)) || p.spaceRevision != w.wantedSpace() && !(w.forgot && w.api.Space != nil && w.api.Space.Deferred) || p.storageRevision != storageRevision(w.spec) || n.ran != v || !p.sealed || !p.exposed {
+		if p == nil || n.learner || !w.takesPart(n.name) || p.revision != podRevision(w.spec) || p.resize != nil && p.resize.Refused == "" || !equality.Semantic.DeepEqual(p.applied, etcd.Resources(w.spec)) || w.oldSpace(p) || p.storageRevision != storageRevision(w.spec) || n.ran != v || !p.sealed || !p.exposed {
 			return fmt.Errorf("%s is not as the spec wants it", n.name)
 		}
 	}
