@@ -101,7 +101,7 @@ func TestAuto_CompletesTheContainerInItsPlace(t *testing.T) {
 	}
 }
 
-// Another webhook may write the container anew after usher recorded it.
+// Another webhook may rewrite the container after usher recorded it.
 func TestAuto_ARecordDoesNotEndIt(t *testing.T) {
 	r := Request{Object: fromYAML(t, asking(asks, "containers: [{name: app}, {name: proxy, image: auto}]")), Templates: set(mustParse(t, "side", proxy, ""))}
 	first := apply(t, r, Decide(r))

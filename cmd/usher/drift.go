@@ -119,7 +119,7 @@ func (f *driftFlags) contradiction(named int) error {
 	return errors.Join(errs...)
 }
 
-// find connects anew, because a connection keeps the templates that it read.
+// find connects again, because a connection keeps the templates that it read.
 func (f *driftFlags) find(ctx context.Context, s streams, targets []explain.Target, selector labels.Selector) (*kubeconfig.Cluster, []drift.Finding, error) {
 	scope := drift.Scope{Selector: selector}
 	config, err := f.connect.Config()

@@ -136,7 +136,7 @@ func TestWhateverBreaksNothingIsLostUnseen(t *testing.T) {
 		o.count("wished", bare), o.count("wished", bare)+o.count("wished", injected),
 		o.count("demanded", bare), o.count("demanded", bare)+o.count("demanded", injected), seen)
 	t.Logf("dry-runs: %s; slowest answer %v", o, o.slowest())
-	t.Logf("%d pods deleted and made anew; %s", deleted, happened)
+	t.Logf("%d pods deleted and recreated; %s", deleted, happened)
 
 	if n := o.count("demanded", bare) + seen.count("demanded", false); n > 0 {
 		t.Errorf("%d were admitted without a mandatory sidecar", n)
