@@ -191,9 +191,10 @@ func (d *decision) untrusting(m *Member) bool {
 // refusedByOthers reports whether a member has long taken no part, and should have
 // other certificates: it may be that the others refuse those that it has, as when
 // they have expired, or when the CA was changed under a pod that mounts the
-// Secrets in the manifest. Nobody misses it while it restarts.
+// Secrets in the manifest. Some of the others may accept it and hear from it, and
+// still it has no leader. Nobody misses it while it restarts.
 func (d *decision) refusedByOthers(m *Member) bool {
-	return d.overdue(m) && !m.takesPart() && m.running() && !m.Pod.Ending && m.Durable && !m.doomed() && !d.frozen && d.untrusting(m)
+	return d.overdue(m) && (!m.takesPart() || m.Leaderless) && m.running() && !m.Pod.Ending && m.Durable && !m.doomed() && !d.frozen && d.untrusting(m)
 }
 
 // current reports whether a member can match the spec without a replacement.

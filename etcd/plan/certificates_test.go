@@ -116,11 +116,13 @@ func TestNext_AMemberThatTheOthersRefuse_IsRestarted(t *testing.T) {
 	for name, test := range map[string]struct {
 		has     v1beta2.MemberCertificates
 		since   time.Duration
+		heard   bool
 		restart bool
 	}{
-		"it mounts the user's Secrets": {v1beta2.MemberCertificates{}, memberTimeout, true},
-		"not for long enough":          {v1beta2.MemberCertificates{}, memberTimeout - 1, false},
-		"it trusts both":               {given("a", "a", "b"), memberTimeout, false},
+		"it mounts the user's Secrets": {v1beta2.MemberCertificates{}, memberTimeout, false, true},
+		"one of the others accepts it": {v1beta2.MemberCertificates{}, memberTimeout, true, true},
+		"not for long enough":          {v1beta2.MemberCertificates{}, memberTimeout - 1, false, false},
+		"it trusts both":               {given("a", "a", "b"), memberTimeout, false, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			o := plan.Settled("example", spec)
@@ -128,6 +130,7 @@ func TestNext_AMemberThatTheOthersRefuse_IsRestarted(t *testing.T) {
 			o.Certificates = plan.Certificates{Wanted: given("b", "b"), Current: given("a", "a")}
 			m := &o.Members[1]
 			m.Answers, m.Leaderless, m.Pod.Ready, m.Certificates = false, true, false, test.has
+			m.PeersReach = test.heard
 			m.Unresponsive = &plan.Unresponsive{Since: o.Now.Add(-test.since), According: plan.Client | plan.Kubelet}
 			p := plan.Next(spec, &o)
 			if got := p.Now(); got == nil || got.Member != m.Name || (got.Action == plan.Restart) != test.restart {
