@@ -11,7 +11,6 @@ import (
 	"fmt"
 	"io"
 	"net"
-	"os"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -48,7 +47,7 @@ type Kubelet struct {
 	pods     map[types.UID]*pod
 	versions map[types.UID]*corev1.Pod // the latest from the API server
 	next     byte
-	block    byte
+	block    block
 	withheld map[string]bool                // tags
 	resizes  map[string]corev1.PodCondition // what pods answer to a resize, by namespace/name
 	contents map[string]string              // versions by digest
@@ -66,7 +65,10 @@ func Start(ctx context.Context, config *rest.Config, prefix, folder string, prog
 	}
 	k := &Kubelet{
 		clients: clients, prefix: prefix, folder: folder,
-		pods: map[types.UID]*pod{}, versions: map[types.UID]*corev1.Pod{}, withheld: map[string]bool{}, contents: map[string]string{}, resizes: map[string]corev1.PodCondition{}, block: byte(os.Getpid()%250) + 1,
+		pods: map[types.UID]*pod{}, versions: map[types.UID]*corev1.Pod{}, withheld: map[string]bool{}, contents: map[string]string{}, resizes: map[string]corev1.PodCondition{},
+	}
+	if k.block, err = reserve(); err != nil {
+		return nil, err
 	}
 	if k.binaries, err = components.Ensure(ctx, progress, "etcd-3.6", "etcd-3.7", "etcdutl-3.6", "etcdutl-3.7"); err != nil {
 		return nil, err
@@ -98,6 +100,7 @@ func Start(ctx context.Context, config *rest.Config, prefix, folder string, prog
 func (k *Kubelet) Wait() {
 	k.ended.Wait()
 	k.names.close()
+	_ = k.block.held.Close()
 }
 
 // hear processes a pod from the API server.
@@ -117,7 +120,7 @@ func (k *Kubelet) hear(ctx context.Context, event watch.Event) {
 		return
 	}
 	k.next++
-	run := &pod{kubelet: k, uid: p.UID, ip: fmt.Sprintf("127.77.%d.%d", k.block, k.next), node: fmt.Sprintf("processes-%d-%d", k.block, k.next)}
+	run := &pod{kubelet: k, uid: p.UID, ip: fmt.Sprintf("127.77.%d.%d", k.block.number, k.next), node: fmt.Sprintf("processes-%d-%d", k.block.number, k.next)}
 	if strings.Contains(strings.Join(p.Spec.Containers[0].Command, " "), "//[::]:") {
 		run.ip = "::1" // of which a machine has one: such a cluster has one member
 	}
@@ -195,7 +198,7 @@ func (k *Kubelet) bind(ctx context.Context, p *corev1.Pod, node string) error {
 func (k *Kubelet) Addresses() []net.IP {
 	var all []net.IP
 	for last := range 255 {
-		all = append(all, net.IPv4(127, 77, k.block, byte(last+1)))
+		all = append(all, net.IPv4(127, 77, k.block.number, byte(last+1)))
 	}
 	return all
 }
