@@ -93,6 +93,15 @@ func etcdValues() []Row {
 			Steps:   []string{"write three numbers, such as " + etcd.DefaultVersion},
 		},
 		{
+			ID: "etcd-hibernate-emptydir", Paths: []string{"spec.hibernated", "spec.pod"}, When: "the cluster is to hibernate, and its members have no claims",
+			Outcome: Refused, RefusedBy: Server, Level: finding.Invariant,
+			applies: func(m *FieldChange) bool {
+				return truth(lookup(m.New, "spec", "hibernated")) && lookup(m.New, "spec", "pod", "persistentVolumeClaimSpec") == nil
+			},
+			Harm:  "the members would lose their data with their pods",
+			Steps: []string{"write spec.pod.persistentVolumeClaimSpec, wait until every member has a claim, and then write spec.hibernated: true"},
+		},
+		{
 			ID: "etcd-not-formed", Paths: []string{"spec"}, When: "the cluster is not formed yet",
 			Outcome: InPlace, applies: func(m *FieldChange) bool { return !readEtcd(m).seen.Formed },
 			Harm: "is formed from the new spec; no data is stored yet",

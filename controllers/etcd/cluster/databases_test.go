@@ -43,8 +43,8 @@ func TestDatabasesAreShown(t *testing.T) {
 			t.Errorf("%s has the values %v, want one of each of %v", metric, values, names)
 		}
 	}
-	if got := s.gauges("usher_etcdcluster_database_quota_bytes")[names[0]]; got != 2<<30 {
-		t.Errorf("the quota is %v, want etcd's default", got)
+	if got := s.gauges("usher_etcdcluster_database_quota_bytes")[names[0]]; got != s.cluster().Spec.Space.QuotaBackendBytes.AsApproximateFloat64() {
+		t.Errorf("the quota is %v, want that of spec.space", got)
 	}
 
 	etcd, err := s.client(t.Context())

@@ -112,7 +112,7 @@ func TestMembersSpeakTLS(t *testing.T) {
 
 // TestMembersThatRefuseTheCertificate_Live gives usher's client certificates that
 // are not accepted: by the members, and then by the client itself. The record of
-// the previous certificate is lost.
+// the previous certificate is lost, and its copy.
 func TestMembersThatRefuseTheCertificate_Live(t *testing.T) {
 	s := newScene(t)
 	spec := onClaims(1)
@@ -139,6 +139,13 @@ func TestMembersThatRefuseTheCertificate_Live(t *testing.T) {
 				return condition(c, etcdv1beta2.ClusterInvalidCertificates) == corev1.ConditionTrue
 			})
 			s.must(shared.client.Status().Patch(s.ctx, s.cluster(), client.RawPatch(types.MergePatchType, []byte(`{"status":{"certificates":null}}`))))
+			var copies corev1.SecretList
+			s.must(shared.client.List(s.ctx, &copies, client.InNamespace(s.namespace)))
+			for i := range copies.Items {
+				if strings.HasPrefix(copies.Items[i].Name, s.name+"-operator-") {
+					s.must(shared.client.Delete(s.ctx, &copies.Items[i]))
+				}
+			}
 			s.until("the credentials are missed", func(c *etcdv1beta2.EtcdCluster) bool {
 				missing := c.Status.Condition(etcdv1beta2.ClusterMissingCredentials)
 				return missing != nil && missing.Status == corev1.ConditionTrue && strings.Contains(missing.Message, "TLS handshake") && strings.Contains(missing.Message, "Secret operator")

@@ -137,6 +137,8 @@ var unseen = []string{
 	"delete persistentvolumeclaims",
 	// Clusters of more than one member, and those that shrink to one.
 	"create poddisruptionbudgets", "delete poddisruptionbudgets",
+	// Clusters with certificates, of which members mount copies.
+	"create secrets", "delete secrets", "patch secrets",
 	// Changes of resources.
 	"patch pods/resize",
 	// Members that do not answer the controller, and are ready.
