@@ -124,15 +124,7 @@ func TestPlansOfHibernation(t *testing.T) {
 				edit(&seen)
 			}
 			p := plan.Make(tc.to, &seen)
-			var steps []string
-			for _, s := range p.Steps {
-				text := fmt.Sprintf("%s [%d]", s, s.Margin)
-				if s.Meanwhile != s.Margin {
-					text = fmt.Sprintf("%s [%d, %d meanwhile]", s, s.Margin, s.Meanwhile)
-				}
-				steps = append(steps, text)
-			}
-			if diff := cmp.Diff(tc.steps, steps); diff != "" {
+			if diff := cmp.Diff(tc.steps, withMargins(p)); diff != "" {
 				t.Errorf("steps (-want +got):\n%s", diff)
 			}
 			if p.Blocked != tc.blocked || (p.Blocked == "") != (p.Message == "") {

@@ -30,7 +30,7 @@ type signs struct {
 func (r *Memory) Update(o *Observation) {
 	seen := map[string]silence{}
 	if o.Dormant {
-		r.seen = nil // whoever sleeps is not silent: the time begins with the waking
+		r.seen = nil // a member that sleeps is not silent: its silence begins with the waking
 	}
 	for i := range o.Members {
 		m := &o.Members[i]

@@ -40,7 +40,7 @@ func (c *Controller) hibernated(ctx context.Context, b *etcdv1beta2.EtcdBackup) 
 }
 
 // skip records that a run is skipped. It is neither a success nor a failure, so
-// the result of the last backup stays; the backup is made within retryTo of the
+// the result of the last backup stays; usher makes the backup within retryTo of the
 // cluster's waking.
 func (c *Controller) skip(b *etcdv1beta2.EtcdBackup, cluster *etcdv1beta2.EtcdCluster, began, ended time.Time) {
 	s := &b.Status

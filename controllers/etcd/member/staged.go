@@ -16,7 +16,7 @@ import (
 )
 
 // Members mount Secrets that the controller creates from those in the manifest.
-// Whoever changes a Secret in the manifest changes CAs and certificates at once,
+// A user who changes a Secret in the manifest changes CAs and certificates at once,
 // and etcd would use the new certificate at once, but trust the new CA only when
 // it is started again.
 
