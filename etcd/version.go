@@ -3,6 +3,7 @@ package etcd
 import (
 	"cmp"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -20,9 +21,12 @@ const DefaultVersion = "3.6.16"
 // maintained; the upgrade paths to later versions are unknown.
 var newest = [...]Version{{3, 5, 35}, {3, 6, 16}, {3, 7, 3}}
 
-// ZombieFix is the first 3.5 patch from which an upgrade to 3.6 is safe: before
-// it, removed members can reappear on the upgrade.
+// ZombieFix is the first 3.5 patch that may form a cluster with 3.6: before it,
+// removed members can reappear.
 var ZombieFix = Version{3, 5, 26}
+
+// ReportsFormat is the first version whose members report the format of its data.
+var ReportsFormat = Version{3, 6, 0}
 
 // ParseVersion parses a released version such as 3.6.16; a leading v is
 // ignored.
@@ -126,12 +130,17 @@ func (v Version) Nearest() Version {
 	return newest[len(newest)-1]
 }
 
-// Path returns the upgrade path from one version to another, ending with to:
-// one minor version at a time, with 3.5 at a patch from which 3.6 is safe. It
-// is empty if there is none: for downgrades, and for unsupported versions.
+// Path returns the way from one version to another, up or down, ending with to: one
+// minor version at a time, and with 3.5 next to 3.6 at a patch for which that is
+// safe. It is empty if there is none, for unsupported versions.
 func Path(from, to Version) []Version {
-	if !from.Supported() || !to.Supported() || to.Compare(from) < 0 {
+	if !from.Supported() || !to.Supported() {
 		return nil
+	}
+	if to.CompareMinor(from) < 0 {
+		path := append([]Version{to}, Path(to, from.Nearest())...)
+		slices.Reverse(path)
+		return path[1:]
 	}
 	var path []Version
 	if from.Minor == ZombieFix.Minor && to.Minor > from.Minor && from.Compare(ZombieFix) < 0 {

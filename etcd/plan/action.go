@@ -46,6 +46,10 @@ const (
 	Resize Action = "resize"
 	// Settle waits until the members agree on the cluster version.
 	Settle Action = "settle"
+	// EnableDowngrade has etcd prepare the members for the previous minor version.
+	// CancelDowngrade ends that.
+	EnableDowngrade Action = "enable downgrade"
+	CancelDowngrade Action = "cancel downgrade"
 	// MoveLeader moves the leadership to another member.
 	MoveLeader Action = "move leader"
 

@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"cmp"
 	"fmt"
 
 	"github.com/usher-dev/usher/etcd"
@@ -15,23 +16,20 @@ func (d *decision) grow() *Step {
 
 // joining returns the version of a new member: one that is known to run here.
 func (d *decision) joining() etcd.Version {
-	if _, highest := d.span(); highest != (etcd.Version{}) {
-		return highest
-	}
-	return d.target()
+	return cmp.Or(d.Newest(), d.target())
 }
 
 // target returns the version that members should run: the spec's, or if that is
 // refused the highest current one.
 func (d *decision) target() etcd.Version {
-	_, highest := d.span()
 	if d.refuseVersion(d.Observation) != nil || !d.version.Supported() {
-		return highest
+		return d.Newest()
 	}
 	return d.version
 }
 
-// upgrade upgrades one member at a time, the leader last.
+// upgrade has one member at a time run the version, which may be an older one, the
+// leader last.
 func (d *decision) upgrade() *Step {
 	to := d.target()
 	var pending []*Member
@@ -51,6 +49,9 @@ func (d *decision) upgrade() *Step {
 	}
 	if lowest, _ := d.span(); to.CompareMinor(lowest) > 0 && !d.agreed(lowest) {
 		return &Step{Action: Settle, Version: lowest, Why: "the previous upgrade has not finished"}
+	}
+	if step := d.prepareDowngrade(to, pending); step != nil {
+		return step
 	}
 	m, lead := d.leaderLast(pending)
 	if lead != nil {

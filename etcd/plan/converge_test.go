@@ -59,8 +59,12 @@ func (w *world) waits(s *plan.Step) bool {
 
 // told reports whether a condition explains why nothing is done. A restore
 // reports its waits in its own status, Available names the step until the
-// cluster is formed, and Hibernated what it waits for.
+// cluster is formed, Hibernated what it waits for, and InvalidCertificates that the
+// Secrets are not usable.
 func (w *world) told() bool {
+	if w.ca != nil && w.ca.invalid {
+		return true
+	}
 	return w.spec.Hibernated || !w.api.formed() && w.last.Now() != nil || w.last.Blocked != "" || w.last.Stalled != nil || w.restore != nil && !w.restore.done
 }
 
@@ -107,7 +111,7 @@ func (k *walk) change(from, to states.State, at int, f *fault) error {
 		}
 	})
 	if w.violated == nil && idle > tired && w.settled() != nil && !w.told() {
-		return fmt.Errorf("nothing was done for %d minutes, and nothing said why%s", idle, w.trace())
+		return fmt.Errorf("nothing was done for %d minutes, and nothing said why: %w%s", idle, w.settled(), w.trace())
 	}
 	if f != nil && hit {
 		f.heal(w)

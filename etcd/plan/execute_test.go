@@ -337,18 +337,6 @@ func (w *world) takesAway(s *plan.Step, n *node) {
 	}
 }
 
-// mayRun checks an upgrade against etcd's rules: no downgrade, one minor
-// version at a time, and only from data in the format of the previous version.
-func (w *world) mayRun(s *plan.Step, n *node) {
-	switch {
-	case n == nil || !w.api.formed() || w.ranUnseen(n):
-	case s.Version.Compare(n.ran) < 0 && w.answers(n.name), s.Version.CompareMinor(w.version) < 0:
-		w.violate("%s: it ran %s, and the cluster speaks %s", s, n.ran, w.version)
-	case s.Version.Minor > w.version.Minor+1 || s.Version.Minor > w.version.Minor && w.storage.Minor != w.version.Minor:
-		w.violate("%s: the cluster speaks %s, and its data is of %s", s, w.version, w.storage)
-	}
-}
-
 // ranUnseen reports whether a member has run a newer version than the
 // controller ever observed.
 func (w *world) ranUnseen(n *node) bool {

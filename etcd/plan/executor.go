@@ -25,6 +25,8 @@ type Executor interface {
 	Stop(context.Context, Step) error
 	Resize(context.Context, Step) error
 	Settle(context.Context, Step) error
+	EnableDowngrade(context.Context, Step) error
+	CancelDowngrade(context.Context, Step) error
 	MoveLeader(context.Context, Step) error
 
 	Compact(context.Context, Step) error
@@ -61,12 +63,16 @@ var executions = map[Action]func(Executor, context.Context, Step) error{
 	Promote:         Executor.Promote,
 	AddToService:    Executor.AddToService,
 
-	Recover:    Executor.Recover,
-	Upgrade:    Executor.Upgrade,
-	Restart:    Executor.Restart,
-	Stop:       Executor.Stop,
-	Resize:     Executor.Resize,
-	Settle:     Executor.Settle,
+	Recover: Executor.Recover,
+	Upgrade: Executor.Upgrade,
+	Restart: Executor.Restart,
+	Stop:    Executor.Stop,
+	Resize:  Executor.Resize,
+	Settle:  Executor.Settle,
+
+	EnableDowngrade: Executor.EnableDowngrade,
+	CancelDowngrade: Executor.CancelDowngrade,
+
 	MoveLeader: Executor.MoveLeader,
 
 	Compact:    Executor.Compact,

@@ -55,7 +55,7 @@ func (d *decision) next() *Step {
 	if d.decides() {
 		phases = []func() *Step{
 			d.reattach, d.discard, d.seal, d.wake, // preconditions
-			d.compact,
+			d.compact, d.endDowngrade,
 			d.lost, d.learner, d.down, // repairs
 			d.endNoSpace,
 			d.authenticate,

@@ -39,6 +39,9 @@ type Observation struct {
 	// ClusterVersion is etcd's cluster version, StorageVersion the format of the
 	// data; the patch is 0. Zero is unknown.
 	ClusterVersion, StorageVersion etcd.Version
+	// Downgrade is the minor version for which etcd prepares the members, or has
+	// prepared them; zero if it does not, or if no member says so.
+	Downgrade etcd.Version
 	// Certificates is which certificates the members should have.
 	Certificates Certificates
 	// Members are in the order of their creation: those in etcd's list, and those
@@ -119,8 +122,11 @@ type Member struct {
 	// Version is the version that it last reported, Target the one that its pod
 	// was told to run.
 	Version, Target etcd.Version
-	Pod             Pod
-	Claim           Claim
+	// Format is the format of its data, if it reports it, as from etcd 3.6. The
+	// patch is 0.
+	Format etcd.Version
+	Pod    Pod
+	Claim  Claim
 	// Durable: it has its data on a claim, whether or not that still exists.
 	Durable bool
 	// Storage is the size that its claim requests.
@@ -344,6 +350,12 @@ func (o *Observation) span() (lowest, highest etcd.Version) {
 		}
 	}
 	return lowest, highest
+}
+
+// Newest returns the newest version that a member of the cluster reported, or zero.
+func (o *Observation) Newest() etcd.Version {
+	_, highest := o.span()
+	return highest
 }
 
 // named returns the member with that name, or nil.

@@ -196,7 +196,7 @@ func TestPlans(t *testing.T) {
 				"let (new 1) vote [0]",
 			},
 			blocked: plan.RefusedChange,
-			message: "spec.version is 3.7.3, and a member runs 3.5.35: upgrade every member one minor version at a time; the upgrade path is 3.5.35 → 3.6.16 → 3.7.3",
+			message: "spec.version is 3.7.3, and a member runs 3.5.35: change every member one minor version at a time; the path is 3.5.35 → 3.6.16 → 3.7.3",
 		},
 		"TLS turned on behind usher's back changes nothing": {
 			from: spec(), to: spec(encrypted, size(5)),

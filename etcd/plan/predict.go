@@ -46,6 +46,7 @@ func (p *prediction) NameFirstMember(context.Context, Step) error {
 func (p *prediction) Bootstrap(_ context.Context, s Step) error {
 	m := p.member(s.Member, s.Version)
 	m.serve(s.Version)
+	m.Format = formatOf(s.Version, s.Version)
 	m.Leader, m.Pod.Exposed = true, true
 	p.o.Members = []Member{m}
 	p.o.Formed, p.o.Quorum, p.o.TLS = true, true, p.encrypted
@@ -77,6 +78,7 @@ func (p *prediction) Recover(_ context.Context, s Step) error {
 			m.Learner, m.Certificates = learner, p.o.CertificatesFor(m)
 		}
 		m.serve(m.Target)
+		m.Format = formatOf(m.Version, p.o.StorageVersion)
 		m.Pod.Exposed = !m.Learner
 	})
 }
@@ -94,12 +96,17 @@ func (p *prediction) AddToService(_ context.Context, s Step) error {
 }
 
 func (p *prediction) Upgrade(_ context.Context, s Step) error {
-	return p.change(s, func(m *Member) {
+	err := p.change(s, func(m *Member) {
 		m.Target, m.PodRevision = s.Version, withoutDigest(m.PodRevision)
 		if !m.Learner {
 			m.serve(s.Version)
+			m.Format = formatOf(s.Version, p.o.StorageVersion)
 		}
 	})
+	if p.o.Newest().CompareMinor(p.o.Downgrade) == 0 {
+		p.o.Downgrade = etcd.Version{} // etcd ends it by itself
+	}
+	return err
 }
 
 func (p *prediction) Restart(_ context.Context, s Step) error {
@@ -129,7 +136,22 @@ func (p *prediction) Settle(_ context.Context, s Step) error {
 	if p.o.StorageVersion != (etcd.Version{}) || s.Version.Minor > 5 {
 		p.o.StorageVersion = p.o.ClusterVersion
 	}
+	for i := range p.o.Members {
+		m := &p.o.Members[i]
+		m.Format = formatOf(m.Version, p.o.ClusterVersion)
+	}
 	return nil
+}
+
+func (p *prediction) EnableDowngrade(_ context.Context, s Step) error {
+	p.o.Downgrade = minor(s.Version)
+	return nil
+}
+
+func (p *prediction) CancelDowngrade(ctx context.Context, _ Step) error {
+	p.o.Downgrade = etcd.Version{}
+	lowest, _ := p.o.span()
+	return p.Settle(ctx, Step{Version: lowest})
 }
 
 func (p *prediction) MoveLeader(_ context.Context, s Step) error {

@@ -3,7 +3,6 @@ package plan_test
 import (
 	"context"
 	"encoding/json"
-	"fmt"
 	"net"
 	"strconv"
 	"strings"
@@ -306,9 +305,7 @@ func (a *answering) Status(_ context.Context, clientURL string) (*clientv3.Statu
 		s.Leader = a.leader().id
 	}
 	a.saysSpace(name, s)
-	if a.pods[name].target.Minor > 5 {
-		s.StorageVersion = fmt.Sprintf("%d.%d.0", a.storage.Major, a.storage.Minor)
-	}
+	a.saysVersions(name, s)
 	return (*clientv3.StatusResponse)(s), nil
 }
 

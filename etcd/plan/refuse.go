@@ -10,7 +10,6 @@ import (
 // The refused changes, by the ids of their rows in the table of transitions.
 const (
 	RefuseVersionNone   = "etcd-version-unsupported"
-	RefuseDowngrade     = "etcd-version-downgrade"
 	RefuseVersionSkip   = "etcd-version-skip"
 	RefuseVersionZombie = "etcd-version-patch-first"
 	RefuseStorageDrop   = "etcd-storage-drop"
@@ -26,7 +25,7 @@ type Refusal struct {
 	Field string
 	// Message is a predicate about the field.
 	Message string
-	// Path is the upgrade path, if there is one.
+	// Path is the way to the version, if there is one.
 	Path []etcd.Version
 }
 
@@ -68,28 +67,31 @@ func traffic(encrypted string) string {
 
 func (w *wanted) refuseVersion(o *Observation) *Refusal {
 	to, written := w.version, w.Version
-	lowest, highest := o.span()
+	from, highest := o.span()
 	if highest == (etcd.Version{}) {
 		return nil // nothing runs: any request is the first
 	}
+	if to.CompareMinor(highest) < 0 {
+		from = highest
+	}
 	r := &Refusal{Field: "spec.version"}
-	path := etcd.Path(lowest, to)
+	path := etcd.Path(from, to)
 	switch {
-	case to == (etcd.Version{}) || !to.Supported() && to.Compare(highest) > 0:
+	case to == (etcd.Version{}):
 		r.Row = RefuseVersionNone
 		r.Message = fmt.Sprintf("is %q, which usher does not run: write %s", written, etcd.Newest())
-	case to.Compare(highest) < 0:
-		r.Row = RefuseDowngrade
-		r.Message = fmt.Sprintf("is %s, and a member runs %s: etcd cannot be downgraded", to, highest)
-	case len(path) > 1 && path[0].CompareMinor(lowest) == 0:
-		r.Row, r.Path = RefuseVersionZombie, path
-		r.Message = fmt.Sprintf("is %s, and a member runs %s: before %s, removed members can reappear on the upgrade; the upgrade path is %s", to, lowest, etcd.ZombieFix, etcd.Versions(lowest, path))
-	case len(path) > 1:
-		r.Row, r.Path = RefuseVersionSkip, path
-		r.Message = fmt.Sprintf("is %s, and a member runs %s: upgrade every member one minor version at a time; the upgrade path is %s", to, lowest, etcd.Versions(lowest, path))
+	case !to.Supported():
+		r.Row = RefuseVersionNone
+		r.Message = fmt.Sprintf("is %q, which usher does not run: write %s", written, to.Nearest())
 	case len(path) == 0:
 		r.Row = RefuseVersionNone
-		r.Message = fmt.Sprintf("is %s, and a member runs %s, which usher does not manage", to, lowest)
+		r.Message = fmt.Sprintf("is %s, and a member runs %s, which usher does not manage", to, from)
+	case len(path) > 1 && (path[0].CompareMinor(from) == 0 || path[len(path)-2].CompareMinor(to) == 0):
+		r.Row, r.Path = RefuseVersionZombie, path
+		r.Message = fmt.Sprintf("is %s, and a member runs %s: before %s, removed members can reappear; the path is %s", to, from, etcd.ZombieFix, etcd.Versions(from, path))
+	case len(path) > 1:
+		r.Row, r.Path = RefuseVersionSkip, path
+		r.Message = fmt.Sprintf("is %s, and a member runs %s: change every member one minor version at a time; the path is %s", to, from, etcd.Versions(from, path))
 	default:
 		return nil
 	}

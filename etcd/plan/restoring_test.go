@@ -292,7 +292,7 @@ func (w *world) recordSeed(s *plan.Step, r *restoring) {
 	w.members = []*node{{name: r.seed, id: w.newID(), ran: seed.target}}
 	w.acknowledged, r.recorded = seed.disk.has, true
 	w.version = etcd.Version{Major: seed.target.Major, Minor: seed.target.Minor}
-	w.storage = w.version
+	w.storage, w.downgrade = w.version, etcd.Version{}
 	k := v1beta2.MemberStatus{
 		Name: r.seed, ID: observe.Hex(w.members[0].id), Version: seed.target.String(), TargetVersion: seed.target.String(),
 		PodRevision: seed.revision, StorageRevision: seed.storageRevision,

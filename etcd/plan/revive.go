@@ -37,10 +37,14 @@ func (d *decision) wake() *Step {
 
 // comeback returns the version with which to recreate the pod of a member.
 func (d *decision) comeback(m *Member) etcd.Version {
-	if to := d.target(); !m.made() || d.mayRun(m, to) {
+	to := d.target()
+	switch {
+	case d.mayRun(m, to):
 		return to
+	case m.made():
+		return m.Target
 	}
-	return m.Target
+	return m.Version
 }
 
 // revive restores a member that is not ready. It does nothing while a witness
@@ -57,16 +61,19 @@ func (d *decision) revive(m *Member) *Step {
 		return &Step{Action: Restart, Member: m.Name, Why: d.Observation.CertificateStep().Why()}
 	}
 	d.watch(m, "")
-	return &Step{Action: Recover, Member: m.Name, Version: to}
+	return &Step{Action: Recover, Member: m.Name, Version: d.comeback(m)}
 }
 
 // mayRun reports whether the member's data may be used with that version,
 // although not every member is healthy.
 func (d *decision) mayRun(m *Member, to etcd.Version) bool {
-	if m.Version == (etcd.Version{}) || to.CompareMinor(m.Version) == 0 {
+	switch c := to.CompareMinor(m.Version); {
+	case m.Version == (etcd.Version{}) || c == 0:
 		return true
+	case c < 0: // its data was converted before it was told so
+		return m.made() && to.CompareMinor(m.Target) == 0
 	}
-	return to.CompareMinor(m.Version) > 0 && d.agreed(m.Version)
+	return d.agreed(m.Version)
 }
 
 // watch reports that the cluster is stalled if an awaited member does not

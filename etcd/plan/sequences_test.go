@@ -72,7 +72,7 @@ func (k *walk) sequence(seed uint64, all []states.State) (err error) {
 	}
 	if random.IntN(3) == 0 {
 		if idle := w.run(45, func(int) {}); w.violated == nil && idle > tired && w.settled() != nil && !w.told() {
-			return fmt.Errorf("nothing was done for %d minutes, and nothing said why%s", idle, w.trace())
+			return fmt.Errorf("nothing was done for %d minutes, and nothing said why: %w%s", idle, w.settled(), w.trace())
 		}
 	}
 	for _, f := range active {

@@ -22,7 +22,7 @@ func Observe(s *v1beta2.ClusterStatus) Observation {
 		member := Member{
 			Name: m.Name, Version: etcd.ReadVersion(m.Version), Target: etcd.ReadVersion(m.TargetVersion),
 			Listed: true, Learner: m.Learner, Leader: m.Leader, DataGone: m.Lost, Durable: m.Claim != "",
-			PodRevision: m.PodRevision, SpaceRevision: m.SpaceRevision, StorageRevision: m.StorageRevision, Changed: m.Changed,
+			Format: formatOf(etcd.ReadVersion(m.Version), etcd.ReadVersion(s.StorageVersion)), PodRevision: m.PodRevision, SpaceRevision: m.SpaceRevision, StorageRevision: m.StorageRevision, Changed: m.Changed,
 		}
 		if m.Certificates != nil {
 			member.Certificates = *m.Certificates
@@ -67,6 +67,7 @@ func Settled(name string, spec *v1beta2.ClusterSpec) Observation {
 	for i := range spec.Size {
 		m := w.member(fmt.Sprintf("%s-%d", name, i+1), v)
 		m.serve(v)
+		m.Format = formatOf(v, v)
 		m.PodRevision = etcd.JoinRevision(m.PodRevision, "", etcd.ImageDigest(spec, v.String()))
 		m.Leader, m.Pod.Exposed = i == 0, true
 		o.Members = append(o.Members, m)
@@ -78,6 +79,14 @@ func Settled(name string, spec *v1beta2.ClusterSpec) Observation {
 func (m *Member) serve(v etcd.Version) {
 	m.Version, m.Started, m.Answers, m.Changed, m.Unresponsive = v, true, true, false, nil
 	m.Pod.Exists, m.Pod.Ready, m.Pod.Ended, m.Pod.Ending, m.Pod.Sealed = true, true, false, false, true
+}
+
+// formatOf returns the format that a member of that version reports.
+func formatOf(v, storage etcd.Version) etcd.Version {
+	if v.CompareMinor(etcd.ReportsFormat) < 0 {
+		return etcd.Version{}
+	}
+	return minor(storage)
 }
 
 func minor(v etcd.Version) etcd.Version { return etcd.Version{Major: v.Major, Minor: v.Minor} }

@@ -93,6 +93,10 @@ func (s Step) words(member string) string {
 		return fmt.Sprintf("raise the quota to %s", inBytes(s.Bytes))
 	case Settle:
 		return fmt.Sprintf("wait until the cluster version is %d.%d", s.Version.Major, s.Version.Minor)
+	case EnableDowngrade:
+		return fmt.Sprintf("have etcd prepare the downgrade to %d.%d", s.Version.Major, s.Version.Minor)
+	case CancelDowngrade:
+		return fmt.Sprintf("have etcd end the downgrade to %d.%d", s.Version.Major, s.Version.Minor)
 	case DeletePod:
 		return fmt.Sprintf("delete the pod of %s", member)
 	case RetainUntil:

@@ -41,10 +41,9 @@ type world struct {
 	claims  map[string]*claim // by name
 	traffic map[observe.Link]float64
 	api     status
-	forgot  bool         // the status was lost once
-	version etcd.Version // the cluster version; the data's format follows a tick later
-	storage etcd.Version
-	space   room
+	forgot  bool // the status was lost once
+	versions
+	space room
 	// acknowledged is the last write that was acknowledged to a client.
 	acknowledged int
 
@@ -370,13 +369,6 @@ func (w *world) kubelets() {
 	}
 }
 
-// tooNew reports whether etcd refuses to start, because its data is from a
-// newer version.
-func (w *world) tooNew(name string) bool {
-	n, p := w.member(name), w.pods[name]
-	return n != nil && p != nil && p.disk.member == name && p.target.CompareMinor(w.storage) < 0
-}
-
 // start starts etcd with the data on its disk.
 func (w *world) start(name string, p *pod) {
 	defer w.load(p)
@@ -395,11 +387,11 @@ func (w *world) start(name string, p *pod) {
 			w.violate("%s forms a second cluster", name)
 		}
 		w.acknowledged = 0
-		w.id = w.newID()
+		w.id, w.versions = w.newID(), versions{}
 		w.members = []*node{{name: name, id: w.newID()}}
 		*p.disk = disk{member: name}
 		p.up = true
-	case n != nil && w.leader() != nil: // joins; a voter would have forgotten its votes
+	case n != nil && w.leader() != nil && w.downgrade == (etcd.Version{}): // joins; a voter would have forgotten its votes
 		*p.disk = disk{member: name}
 		p.up = true
 	}
@@ -488,17 +480,6 @@ func (w *world) replicate() {
 	}
 }
 
-func (w *world) settle() {
-	w.storage = w.version
-	lowest := etcd.Version{}
-	for _, n := range w.members {
-		if v := n.ran; v != (etcd.Version{}) && (lowest == (etcd.Version{}) || v.Compare(lowest) < 0) {
-			lowest = v
-		}
-	}
-	w.version = etcd.Version{Major: lowest.Major, Minor: lowest.Minor}
-}
-
 // createPod creates a member's pod, and its claim if the spec asks for one and
 // there is none.
 func (w *world) createPod(name string, v etcd.Version, first bool) {
@@ -581,6 +562,9 @@ func (w *world) settled() error {
 		return errors.New("authentication is not as the spec wants it")
 	}
 	v := etcd.WantedVersion(w.spec)
+	if w.downgrade != (etcd.Version{}) || w.version.CompareMinor(v) != 0 {
+		return fmt.Errorf("the cluster version is %s, and etcd prepares a downgrade to %q", w.version, w.downgrade)
+	}
 	for _, n := range w.members {
 		p := w.pods[n.name]
 		if p != nil && w.ca != nil && !w.certified(p) {

@@ -26,7 +26,8 @@ func etcdVersion() []Row {
 		}
 		return nil
 	}
-	way := []string{"write the newest patch of the current minor version, wait until status.currentVersion is that version, then write the next minor"}
+	minors := []string{"change one minor version at a time: write its newest patch, and wait until status.currentVersion is that version before the next"}
+	patch := []string{"write a patch of 3.5 from 3.5.26 on, and wait until status.currentVersion is that version, between any older one and 3.6"}
 	version := []string{"spec.version"}
 	return []Row{
 		{
@@ -34,35 +35,37 @@ func etcdVersion() []Row {
 			Outcome: InPlace, applies: func(m *FieldChange) bool { return sameVersion(text(m.From), text(m.To)) },
 		},
 		{
-			ID: plan.RefuseDowngrade, Paths: version, When: "a member runs a newer one",
-			Outcome: Refused, RefusedBy: Usher, Release: release.V(0, 1), Level: finding.Invariant, applies: refusedAs(plan.RefuseDowngrade),
-			Harm: "etcd cannot be downgraded: the data may be in a format that the older version does not read",
-			Steps: []string{
-				"apply an EtcdCluster of another name with the older version",
-				"restore into it, with an EtcdRestore, a backup that the older version made, and point clients there",
-			},
-		},
-		{
-			ID: plan.RefuseVersionZombie, Paths: version, When: "it is 3.6 or later, and a member runs 3.5 before 3.5.26",
+			ID: plan.RefuseVersionZombie, Paths: version, When: "either it or the version that a member runs is 3.5 before 3.5.26, and the other 3.6 or later",
 			Outcome: Refused, RefusedBy: Usher, Release: release.V(0, 1), Level: finding.Invariant, applies: refusedAs(plan.RefuseVersionZombie),
-			Harm:  "before 3.5.26, removed members can reappear on the upgrade",
-			Steps: way, lead: oneByOne,
+			Harm:  "before 3.5.26, removed members can reappear",
+			Steps: patch, lead: oneByOne,
 		},
 		{
-			ID: plan.RefuseVersionSkip, Paths: version, When: "a minor version is skipped from the oldest that a member runs",
+			ID: plan.RefuseVersionSkip, Paths: version, When: "a minor version is skipped from the oldest that a member runs, or, for an older version, from the newest",
 			Outcome: Refused, RefusedBy: Usher, Release: release.V(0, 1), Level: finding.Invariant, applies: refusedAs(plan.RefuseVersionSkip),
 			Harm:  "members more than one minor version apart do not form a cluster, and etcd migrates the data's format one minor version at a time",
-			Steps: way, lead: oneByOne,
+			Steps: minors, lead: oneByOne,
 		},
 		{
 			ID: plan.RefuseVersionNone, Paths: version, When: "usher does not run the version, and the cluster runs",
 			Outcome: Refused, RefusedBy: Usher, Release: release.V(0, 1), Level: finding.Invariant, applies: refusedAs(plan.RefuseVersionNone),
-			Harm:  "usher does not know an upgrade path to that version",
+			Harm:  "usher does not know a way to that version",
 			Steps: []string{"write a version that usher runs: 3.5, 3.6 or 3.7"},
 		},
 		{
+			ID: "etcd-version-downgrade", Paths: version, When: "the version is the previous minor of one that a member runs",
+			Outcome: Rollout, applies: func(m *FieldChange) bool {
+				to, _ := etcd.ParseVersion(text(m.To))
+				return to.CompareMinor(readEtcd(m).seen.Newest()) < 0
+			},
+			Harm: "etcd converts the data, and members run the older version one at a time, the leader last: what only the newer version can do ends at once",
+		},
+		{
 			ID: "etcd-version-take-back", Paths: version, When: "an upgrade that no member has completed is reverted",
-			Outcome: Rollout, applies: func(m *FieldChange) bool { return compareVersions(text(m.To), text(m.From)) < 0 },
+			Outcome: Rollout, applies: func(m *FieldChange) bool {
+				to, _ := etcd.ParseVersion(text(m.To))
+				return compareVersions(text(m.To), text(m.From)) < 0 && to.Compare(readEtcd(m).seen.Newest()) >= 0
+			},
 			Harm: "gives the older version back to members that were told to run the newer one and never did",
 		},
 		{
@@ -72,7 +75,7 @@ func etcdVersion() []Row {
 				to, _ := etcd.ParseVersion(text(m.To))
 				return to.Minor > from.Minor
 			},
-			Harm: "upgrades members one at a time, the leader last; once one runs the new minor version, a downgrade is impossible",
+			Harm: "upgrades members one at a time, the leader last; etcd converts the data once all run the new minor version",
 		},
 		{
 			ID: "etcd-version-patch", Paths: version, When: "the version is another patch",

@@ -70,7 +70,7 @@ func Start(ctx context.Context, config *rest.Config, prefix, folder string, prog
 	if k.block, err = reserve(); err != nil {
 		return nil, err
 	}
-	if k.binaries, err = components.Ensure(ctx, progress, "etcd-3.6", "etcd-3.7", "etcdutl-3.6", "etcdutl-3.7"); err != nil {
+	if k.binaries, err = components.Ensure(ctx, progress, "etcd-3.5", "etcd-3.6", "etcd-3.7", "etcdutl-3.6", "etcdutl-3.7"); err != nil {
 		return nil, err
 	}
 	if k.names, err = serveNames(); err != nil {

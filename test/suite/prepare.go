@@ -24,7 +24,7 @@ func prepare(ctx context.Context, progress io.Writer) (environment []string, sto
 	if err != nil {
 		return nil, nil, err
 	}
-	if _, err := components.Ensure(ctx, progress, "etcd-3.6", "etcd-3.7", "etcdutl-3.6", "etcdutl-3.7", "versitygw"); err != nil {
+	if _, err := components.Ensure(ctx, progress, "etcd-3.5", "etcd-3.6", "etcd-3.7", "etcdutl-3.6", "etcdutl-3.7", "versitygw"); err != nil {
 		return nil, nil, err
 	}
 	if err := os.Setenv("KUBEBUILDER_ASSETS", assets); err != nil {

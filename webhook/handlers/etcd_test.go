@@ -152,8 +152,10 @@ func TestAnEditInMidRollIsJudgedByWhatMembersRun(t *testing.T) {
 	})
 	for to, want := range map[string]string{
 		"3.7.3":   "etcd-version-skip",
-		"3.5.35":  "etcd-version-downgrade",
-		"3.6.15":  "etcd-version-downgrade",
+		"3.5.35":  "",
+		"3.6.15":  "",
+		"3.5.20":  "etcd-version-patch-first",
+		"3.4.1":   "etcd-version-unsupported",
 		"3.6.17":  "",
 		"v3.6.16": "",
 	} {

@@ -16,6 +16,8 @@ var eventReasons = map[plan.Action]string{
 	plan.Restart:         "PodDeleted",
 	plan.Stop:            "MemberStopped",
 	plan.Resize:          "PodResized",
+	plan.EnableDowngrade: "DowngradeEnabled",
+	plan.CancelDowngrade: "DowngradeCancelled",
 	plan.MoveLeader:      "LeaderMoved",
 	plan.Compact:         "HistoryCompacted",
 	plan.Defragment:      "MemberDefragmented",

@@ -29,8 +29,8 @@ func TestRefusedChangesAreNotMade(t *testing.T) {
 		edit, undo func(*etcdv1beta2.ClusterSpec)
 	}{
 		{
-			name: "a downgrade", says: "cannot be downgraded",
-			edit: func(spec *etcdv1beta2.ClusterSpec) { spec.Version = "3.5.29" },
+			name: "a downgrade to a version in which removed members reappear", says: "can reappear",
+			edit: func(spec *etcdv1beta2.ClusterSpec) { spec.Version = "3.5.20" },
 			undo: func(spec *etcdv1beta2.ClusterSpec) { spec.Version = v36 },
 		},
 		{

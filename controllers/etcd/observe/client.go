@@ -12,6 +12,7 @@ import (
 	"google.golang.org/grpc"
 
 	"github.com/usher-dev/usher/controllers/etcd/login"
+	"github.com/usher-dev/usher/etcd"
 )
 
 // Timeouts of calls: one that needs a quorum, and one that a single member
@@ -33,6 +34,10 @@ type EtcdClient interface {
 	Remove(ctx context.Context, id uint64) error
 	// MoveLeader asks the leader, at that URL, to transfer the leadership.
 	MoveLeader(ctx context.Context, clientURL string, to uint64) error
+	// EnableDowngrade has etcd prepare the members for a minor version, and
+	// CancelDowngrade ends that. Both succeed if it is so already.
+	EnableDowngrade(ctx context.Context, to etcd.Version) error
+	CancelDowngrade(ctx context.Context) error
 	AuthClient
 	// Compact drops the history before a revision, and waits until the space is free.
 	Compact(ctx context.Context, revision int64) error

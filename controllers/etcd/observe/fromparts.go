@@ -41,8 +41,8 @@ type Detail struct {
 	ID uint64
 	// PeerURL is the member's peer URL in etcd's list.
 	PeerURL string
-	// Storage is the version of its storage format, Problem what is wrong with it.
-	Storage, Problem string
+	// Problem is what is wrong with it.
+	Problem string
 	// Since is when the first of its objects was created.
 	Since time.Time
 	// Database is nil if the member did not answer.
@@ -98,6 +98,7 @@ func FromParts(p *Parts, now time.Time) *Observed {
 	f.readClaims()
 	f.Dormant = plan.Asleep(&p.Cluster.Spec, &f.Observation)
 	f.readSpace()
+	f.readDowngrade()
 	return f.Observed
 }
 
@@ -140,7 +141,8 @@ func (f *reading) readAnswers() {
 		}
 		m.Answers, m.Leaderless, m.Leader = a.Status.Leader != 0, a.Status.Leader == 0, leads(a.Status)
 		m.Version = etcd.ReadVersion(a.Status.Version)
-		of.ID, of.Storage = a.Status.Header.MemberId, a.Status.StorageVersion
+		of.ID = a.Status.Header.MemberId
+		m.Format = formatOf(a.Status)
 		of.Database = databaseOf(a.Status)
 		f.readDatabase(m, a.Status)
 		of.Problem = strings.Join(etcderrors.Reported(a.Status.Errors), "; ")

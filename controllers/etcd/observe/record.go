@@ -111,13 +111,10 @@ func (s *Observed) status(m *plan.Member, d *member.Desired) etcdv1beta2.MemberS
 	return status
 }
 
-// reportsStorage is the first version that reports the format of its storage.
-var reportsStorage = etcd.Version{Major: 3, Minor: 6}
-
 // setVersions sets the current and the target version.
 func (s *Observed) setVersions(st *etcdv1beta2.ClusterStatus) {
 	var lowest, storage, target etcd.Version
-	same := true
+	wanted, same := etcd.WantedVersion(&s.Cluster.Spec), true
 	for i := range s.Members {
 		m := &s.Members[i]
 		if !m.Listed || m.Learner {
@@ -131,12 +128,11 @@ func (s *Observed) setVersions(st *etcdv1beta2.ClusterStatus) {
 		if (lowest == etcd.Version{}) || running.Compare(lowest) < 0 {
 			lowest = running
 		}
-		if m.Target.Compare(target) > 0 {
+		if target != wanted && (m.Target.Compare(target) > 0 || m.Target == wanted) {
 			target = m.Target
 		}
-		format := etcd.ReadVersion(s.Details[m.Name].Storage)
-		if format != (etcd.Version{}) && (storage == (etcd.Version{}) || format.Compare(storage) < 0) {
-			storage = format
+		if m.Format != (etcd.Version{}) && (storage == (etcd.Version{}) || m.Format.Compare(storage) < 0) {
+			storage = m.Format
 		}
 	}
 	if (lowest == etcd.Version{}) {
@@ -146,7 +142,7 @@ func (s *Observed) setVersions(st *etcdv1beta2.ClusterStatus) {
 	switch {
 	case storage != etcd.Version{}:
 		st.StorageVersion = fmt.Sprintf("%d.%d", storage.Major, storage.Minor)
-	case lowest.CompareMinor(reportsStorage) < 0:
+	case lowest.CompareMinor(etcd.ReportsFormat) < 0:
 		st.StorageVersion = "" // that of an earlier attempt to form the cluster
 	}
 	if same || st.CurrentVersion == "" {

@@ -60,6 +60,7 @@ var components = []component{
 	// Programs that run in pods.
 	{name: "proxy", module: "proxy", pkg: ".", version: "github.com/caddyserver/caddy/v2"},
 	// The same, in the versions between which it is upgraded.
+	etcdOf("3.5", "etcd", "server"),
 	etcdOf("3.6", "etcd", "server"),
 	etcdOf("3.6", "etcdctl", "etcdctl"),
 	etcdOf("3.6", "etcdutl", "etcdutl"),
