@@ -3,6 +3,7 @@ package plan_test
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -133,6 +134,50 @@ func TestPlansOfHibernation(t *testing.T) {
 		})
 	}
 }
+
+// TestHibernate_KeepsData states the first step of three members that are to sleep.
+// A member whose data only its pod has keeps the cluster awake, unless its data is
+// that of no member.
+func TestHibernate_KeepsData(t *testing.T) {
+	unlisted := func(m *plan.Member) { m.Listed, m.Durable = false, false }
+	noQuorum := func(o *plan.Observation) {
+		o.Quorum = false
+		for i := range o.Members {
+			down(&o.Members[i])
+		}
+	}
+	for name, tc := range map[string]struct {
+		seen    []func(*plan.Observation)
+		step    string
+		blocked plan.Block
+	}{
+		"a claim that does not exist":         {[]func(*plan.Observation){member(2, func(m *plan.Member) { m.Claim.Exists = false })}, "add (new 1)", plan.RefusedHibernation},
+		"a claim that is being deleted":       {[]func(*plan.Observation){member(2, func(m *plan.Member) { m.Claim.Ending = true })}, "add (new 1)", plan.RefusedHibernation},
+		"a member without a claim":            {[]func(*plan.Observation){member(2, func(m *plan.Member) { m.Durable = false })}, "", plan.RefusedHibernation},
+		"a member without a claim and a pod":  {[]func(*plan.Observation){member(2, func(m *plan.Member) { m.Durable, m.Answers, m.Pod = false, false, plan.Pod{} })}, "stop c-3", ""},
+		"what is left of a removed member":    {[]func(*plan.Observation){member(2, unlisted)}, "stop c-2", ""},
+		"it may be a member without a quorum": {[]func(*plan.Observation){noQuorum, member(2, unlisted)}, "", plan.RefusedHibernation},
+		"a learner without a quorum":          {[]func(*plan.Observation){noQuorum, member(3, func(m *plan.Member) { m.Learner = true })}, "stop c-1", ""},
+		"pods that are ending":                {[]func(*plan.Observation){noQuorum, member(1, ending), member(2, ending), member(3, ending)}, "waits until the pod of c-3 has ended, to hibernate the cluster", ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			o := plan.Settled("c", spec(claims("1Gi")))
+			for _, edit := range tc.seen {
+				edit(&o)
+			}
+			p := plan.Next(spec(claims("1Gi"), hibernated), &o)
+			step := ""
+			if p.Now() != nil {
+				step = p.Now().String()
+			}
+			if tc.step != "" && !strings.HasPrefix(step, tc.step) || tc.step == "" && strings.HasPrefix(step, "stop") || p.Blocked != tc.blocked {
+				t.Errorf("the step is %q, and blocked is %q; want %q and %q", step, p.Blocked, tc.step, tc.blocked)
+			}
+		})
+	}
+}
+
+func ending(m *plan.Member) { m.Pod.Ending = true }
 
 // TestSleepIsNotSilence holds that nobody is given up, and that no restore takes
 // over, because of the time that a cluster slept.
