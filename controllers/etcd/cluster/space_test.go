@@ -437,3 +437,20 @@ func TestInvalidSpace_IsRefusedByTheAPIServer(t *testing.T) {
 		t.Errorf("the defaults are %+v %+v %+v", is.AutoCompaction, is.Defragmentation.Fragmentation, is.RecoverNoSpace)
 	}
 }
+
+// TestAScheduleThatCannotBeParsed_IsReported: the API server accepts any text.
+func TestAScheduleThatCannotBeParsed_IsReported(t *testing.T) {
+	s := newScene(t)
+	spec := onClaims(1)
+	spec.Space = &etcdv1beta2.SpacePolicy{Defragmentation: &etcdv1beta2.Defragmentation{Schedule: "0 25 * * *"}}
+	s.create(spec)
+	s.until("it is reported", func(c *etcdv1beta2.EtcdCluster) bool {
+		stalled := c.Status.Condition(etcdv1beta2.ClusterSpaceStalled)
+		return stalled != nil && stalled.Status == corev1.ConditionTrue && stalled.Reason == etcdcluster.ReasonInvalidSchedule && strings.Contains(stalled.Message, "0 25 * * *")
+	})
+	s.settled(1, v36)
+	s.edit(func(spec *etcdv1beta2.ClusterSpec) { spec.Space.Defragmentation.Schedule = "0 3 * * *" })
+	s.until("the next one is known", func(c *etcdv1beta2.EtcdCluster) bool {
+		return condition(c, etcdv1beta2.ClusterSpaceStalled) == corev1.ConditionFalse && c.Status.Space.NextDefragmentation != nil
+	})
+}
