@@ -177,6 +177,20 @@ func TestHibernate_KeepsData(t *testing.T) {
 	}
 }
 
+// TestHibernate_WaitsForNoDefragmentation holds that one that is due does not count as
+// kept from being made.
+func TestHibernate_WaitsForNoDefragmentation(t *testing.T) {
+	scheduled := func(s *v1beta2.ClusterSpec) {
+		s.Space = &v1beta2.SpacePolicy{Defragmentation: &v1beta2.Defragmentation{Schedule: "0 3 * * *"}}
+	}
+	o := plan.Settled("c", spec(claims("1Gi"), scheduled))
+	o.Now = time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
+	o.Space.Due = o.Now.Add(-time.Minute)
+	if p := plan.Next(spec(claims("1Gi"), scheduled, hibernated), &o); p.Now().Action != plan.Stop || p.SpaceStalled != nil {
+		t.Errorf("the step is %s, and the stall %+v", p.Now(), p.SpaceStalled)
+	}
+}
+
 func ending(m *plan.Member) { m.Pod.Ending = true }
 
 // TestSleepIsNotSilence holds that nobody is given up, and that no restore takes

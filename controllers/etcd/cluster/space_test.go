@@ -16,6 +16,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	eventsv1 "k8s.io/api/events/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -435,6 +436,26 @@ func TestInvalidSpace_IsRefusedByTheAPIServer(t *testing.T) {
 	is := c.Spec.Space
 	if is.AutoCompaction.Mode != "periodic" || is.Defragmentation.Fragmentation.Percent != 50 || is.Defragmentation.Fragmentation.MinimumFree.String() != "256Mi" || cmp.Or(*is.RecoverNoSpace.KeepRevisions, 0) != 1000 {
 		t.Errorf("the defaults are %+v %+v %+v", is.AutoCompaction, is.Defragmentation.Fragmentation, is.RecoverNoSpace)
+	}
+}
+
+// TestACompaction_IsAfterTheDefragmentationsBefore: at full speed a database fills up
+// in the second in which it was defragmented.
+func TestACompaction_IsAfterTheDefragmentationsBefore(t *testing.T) {
+	second := func(n int64) *metav1.Time { return ptr.To(metav1.NewTime(time.Unix(n, 0))) }
+	for name, c := range map[string]struct {
+		defragmented *metav1.Time
+		want         int64
+	}{
+		"never":               {nil, 10},
+		"a second before":     {second(9), 10},
+		"in the same second":  {second(10), 11},
+		"by a clock in front": {second(100), 10},
+	} {
+		members := []etcdv1beta2.MemberStatus{{Name: "a"}, {Name: "b", LastDefragmentation: c.defragmented}}
+		if got := etcdcluster.CompactedAt(second(10), members); got.Unix() != c.want {
+			t.Errorf("%s: %d, want %d", name, got.Unix(), c.want)
+		}
 	}
 }
 
