@@ -3,6 +3,7 @@ package plan_test
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -133,6 +134,64 @@ func TestPlansOfHibernation(t *testing.T) {
 		})
 	}
 }
+
+// TestHibernate_KeepsData states the first step of three members that are to sleep.
+// A member whose data only its pod has keeps the cluster awake, unless its data is
+// that of no member.
+func TestHibernate_KeepsData(t *testing.T) {
+	unlisted := func(m *plan.Member) { m.Listed, m.Durable = false, false }
+	noQuorum := func(o *plan.Observation) {
+		o.Quorum = false
+		for i := range o.Members {
+			down(&o.Members[i])
+		}
+	}
+	for name, tc := range map[string]struct {
+		seen    []func(*plan.Observation)
+		step    string
+		blocked plan.Block
+	}{
+		"a claim that does not exist":         {[]func(*plan.Observation){member(2, func(m *plan.Member) { m.Claim.Exists = false })}, "add (new 1)", plan.RefusedHibernation},
+		"a claim that is being deleted":       {[]func(*plan.Observation){member(2, func(m *plan.Member) { m.Claim.Ending = true })}, "add (new 1)", plan.RefusedHibernation},
+		"a member without a claim":            {[]func(*plan.Observation){member(2, func(m *plan.Member) { m.Durable = false })}, "", plan.RefusedHibernation},
+		"a member without a claim and a pod":  {[]func(*plan.Observation){member(2, func(m *plan.Member) { m.Durable, m.Answers, m.Pod = false, false, plan.Pod{} })}, "stop c-3", ""},
+		"what is left of a removed member":    {[]func(*plan.Observation){member(2, unlisted)}, "stop c-2", ""},
+		"it may be a member without a quorum": {[]func(*plan.Observation){noQuorum, member(2, unlisted)}, "", plan.RefusedHibernation},
+		"a learner without a quorum":          {[]func(*plan.Observation){noQuorum, member(3, func(m *plan.Member) { m.Learner = true })}, "stop c-1", ""},
+		"pods that are ending":                {[]func(*plan.Observation){noQuorum, member(1, ending), member(2, ending), member(3, ending)}, "waits until the pod of c-3 has ended, to hibernate the cluster", ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			o := plan.Settled("c", spec(claims("1Gi")))
+			for _, edit := range tc.seen {
+				edit(&o)
+			}
+			p := plan.Next(spec(claims("1Gi"), hibernated), &o)
+			step := ""
+			if p.Now() != nil {
+				step = p.Now().String()
+			}
+			if tc.step != "" && !strings.HasPrefix(step, tc.step) || tc.step == "" && strings.HasPrefix(step, "stop") || p.Blocked != tc.blocked {
+				t.Errorf("the step is %q, and blocked is %q; want %q and %q", step, p.Blocked, tc.step, tc.blocked)
+			}
+		})
+	}
+}
+
+// TestHibernate_WaitsForNoDefragmentation holds that one that is due does not count as
+// kept from being made.
+func TestHibernate_WaitsForNoDefragmentation(t *testing.T) {
+	scheduled := func(s *v1beta2.ClusterSpec) {
+		s.Space = &v1beta2.SpacePolicy{Defragmentation: &v1beta2.Defragmentation{Schedule: "0 3 * * *"}}
+	}
+	o := plan.Settled("c", spec(claims("1Gi"), scheduled))
+	o.Now = time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
+	o.Space.Due = o.Now.Add(-time.Minute)
+	if p := plan.Next(spec(claims("1Gi"), scheduled, hibernated), &o); p.Now().Action != plan.Stop || p.SpaceStalled != nil {
+		t.Errorf("the step is %s, and the stall %+v", p.Now(), p.SpaceStalled)
+	}
+}
+
+func ending(m *plan.Member) { m.Pod.Ending = true }
 
 // TestSleepIsNotSilence holds that nobody is given up, and that no restore takes
 // over, because of the time that a cluster slept.

@@ -95,25 +95,30 @@ func TestSpace(t *testing.T) {
 		}}, "restart e-3", plan.SpaceMemberDown},
 	} {
 		t.Run(name, func(t *testing.T) {
-			spec := states.Of([][]states.Variant{{states.Size(3)}, {states.Version("3.6.16")}, {states.Claims("1Gi")}, {states.Space("", c.space)}})[0].Spec
-			o := plan.Settled("e", spec)
-			o.Now, o.Space.Revision = now, 10000
-			for _, change := range c.seen {
-				change(&o)
-			}
-			p := plan.Next(spec, &o)
-			step, stall := "", ""
-			if p.Now() != nil {
-				step = p.Now().String()
-			}
-			if p.SpaceStalled != nil {
-				stall = p.SpaceStalled.Reason
-			}
+			step, stall := nextForSpace(c.space, c.seen, now)
 			if step != c.step && (c.step == "" || !strings.HasPrefix(step, c.step)) || stall != c.stall {
 				t.Errorf("the step is %q, and the stall %q; want %q and %q", step, stall, c.step, c.stall)
 			}
 		})
 	}
+}
+
+// nextForSpace returns the next step of three members, and why one for space waits.
+func nextForSpace(space *v1beta2.SpacePolicy, seen []func(*plan.Observation), now time.Time) (step, stall string) {
+	spec := states.Of([][]states.Variant{{states.Size(3)}, {states.Version("3.6.16")}, {states.Claims("1Gi")}, {states.Space("", space)}})[0].Spec
+	o := plan.Settled("e", spec)
+	o.Now, o.Space.Revision = now, 10000
+	for _, change := range seen {
+		change(&o)
+	}
+	p := plan.Next(spec, &o)
+	if p.Now() != nil {
+		step = p.Now().String()
+	}
+	if p.SpaceStalled != nil {
+		stall = p.SpaceStalled.Reason
+	}
+	return step, stall
 }
 
 // TestADefragmentedMember_IsNotSilent lets a member be silent for longer than the

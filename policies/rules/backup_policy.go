@@ -54,18 +54,25 @@ func init() {
 
 // checkSchedule reports a schedule that the controller does not accept.
 func checkSchedule(p *policies.Pass, at *field.Path, b *v1beta2.BackupPolicy) {
-	zone := ptr.Deref(b.TimeZone, "")
 	switch {
 	case b.Schedule == "" && b.TimeZone != nil:
-		p.Report(at.Child("timeZone"), zone, "timeZone is set, and schedule is not: write schedule, too")
+		p.Report(at.Child("timeZone"), *b.TimeZone, "timeZone is set, and schedule is not: write schedule, too")
 	case b.Schedule == "":
 	case b.BackupIntervalInSecond > 0:
 		p.Report(at.Child("schedule"), b.Schedule, "schedule and backupIntervalInSecond are set: write one of them")
-	case b.TimeZone != nil && zone == "":
-		p.Report(at.Child("timeZone"), zone, "timeZone is empty: write a name such as Europe/Berlin, or remove it for UTC")
 	default:
-		if _, err := cron.ParseNew(b.Schedule, zone); err != nil {
-			p.Report(at.Child("schedule"), b.Schedule, err.Error())
-		}
+		checkCron(p, at, b.Schedule, b.TimeZone)
+	}
+}
+
+// checkCron reports a schedule, in an object with its time zone, that cannot be
+// parsed.
+func checkCron(p *policies.Pass, at *field.Path, schedule string, zone *string) {
+	if zone != nil && *zone == "" {
+		p.Report(at.Child("timeZone"), *zone, "timeZone is empty: write a name such as Europe/Berlin, or remove it for UTC")
+		return
+	}
+	if _, err := cron.ParseNew(schedule, ptr.Deref(zone, "")); err != nil {
+		p.Report(at.Child("schedule"), schedule, err.Error())
 	}
 }

@@ -22,6 +22,7 @@ import (
 
 	etcdv1beta2 "github.com/usher-dev/usher/api/etcd/v1beta2"
 	"github.com/usher-dev/usher/etcd"
+	"github.com/usher-dev/usher/test/objectstore"
 )
 
 // secretWord is part of every password, and of no message.
@@ -59,6 +60,14 @@ func withAuthentication(t *testing.T, w *world) *scene {
 	s.password.Store(&password)
 	s.settled(3)
 	return s
+}
+
+// backUpAsRoot backs the cluster up with root's credentials.
+func (s *scene) backUpAsRoot(store *objectstore.Server, name string) *etcdv1beta2.EtcdBackup {
+	s.Helper()
+	b := s.backupOf(store, name)
+	b.Spec.AuthSecret = "root"
+	return s.save(b)
 }
 
 // conceals checks that nothing that the controller wrote has a password.
@@ -118,13 +127,7 @@ func TestAClusterWithAuthentication_LivesOn(t *testing.T) {
 	defer func() { _ = etcdClient.Close() }()
 	_, err = etcdClient.Put(t.Context(), "key", "value")
 	s.must(err)
-	backup := s.backupOf(store, "once")
-	backup.Spec.AuthSecret = "root"
-	s.must(s.client.Create(t.Context(), backup))
-	s.eventually("a backup is saved", func(ctx context.Context) (bool, error) {
-		err := s.client.Get(ctx, client.ObjectKeyFromObject(backup), backup)
-		return backup.Status.Succeeded, err
-	})
+	backup := s.backUpAsRoot(store, "once")
 
 	other := secretWord + "-2"
 	s.rootSecret(other, "")
@@ -167,13 +170,7 @@ func TestAuthenticationInABackup_OfWhichTheManifestSaysNothing(t *testing.T) {
 	t.Parallel()
 	s := withAuthentication(t, shared)
 	store := s.store()
-	backup := s.backupOf(store, "once")
-	backup.Spec.AuthSecret = "root"
-	s.must(s.client.Create(t.Context(), backup))
-	s.eventually("a backup is saved", func(ctx context.Context) (bool, error) {
-		err := s.client.Get(ctx, client.ObjectKeyFromObject(backup), backup)
-		return backup.Status.Succeeded, err
-	})
+	backup := s.backUpAsRoot(store, "once")
 	s.edit(func(spec *etcdv1beta2.ClusterSpec) { spec.Auth = nil })
 	s.must(s.client.Create(t.Context(), s.forcedRestoreOf(store, "back", backup.Status.Path)))
 	r := &etcdv1beta2.EtcdRestore{}
@@ -200,13 +197,7 @@ func TestARootWithoutItsRole_InABackup_IsNamed(t *testing.T) {
 	t.Parallel()
 	s := withAuthentication(t, shared)
 	store := s.store()
-	backup := s.backupOf(store, "once")
-	backup.Spec.AuthSecret = "root"
-	s.must(s.client.Create(t.Context(), backup))
-	s.eventually("a backup is saved", func(ctx context.Context) (bool, error) {
-		err := s.client.Get(ctx, client.ObjectKeyFromObject(backup), backup)
-		return backup.Status.Succeeded, err
-	})
+	backup := s.backUpAsRoot(store, "once")
 	file := store.File("backups", "once")
 	saved, err := os.ReadFile(file)
 	s.must(err)

@@ -90,7 +90,8 @@ func newWorld(folder string) (*world, error) {
 		return nil, err
 	}
 	var err error
-	if w.ControlPlane, err = controlplane.Start(os.Stderr, "../../deploy/base/crds"); err != nil {
+	families := map[string]string{"service-cluster-ip-range": "10.0.0.0/24,fd00:77::/108"}
+	if w.ControlPlane, err = controlplane.StartWithFlags(os.Stderr, families, "../../deploy/base/crds"); err != nil {
 		return nil, err
 	}
 	w.stop = append(w.stop, func() { _ = w.Stop() })

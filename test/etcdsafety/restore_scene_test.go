@@ -45,7 +45,12 @@ func (s *scene) backupOf(store *objectstore.Server, name string) *etcdv1beta2.Et
 // backUp backs the cluster up.
 func (s *scene) backUp(store *objectstore.Server, name string) *etcdv1beta2.EtcdBackup {
 	s.Helper()
-	b := s.backupOf(store, name)
+	return s.save(s.backupOf(store, name))
+}
+
+// save creates a backup, and waits until it is saved.
+func (s *scene) save(b *etcdv1beta2.EtcdBackup) *etcdv1beta2.EtcdBackup {
+	s.Helper()
 	s.must(s.client.Create(s.Context(), b))
 	s.eventually("it is saved", func(ctx context.Context) (bool, error) {
 		err := s.client.Get(ctx, client.ObjectKeyFromObject(b), b)

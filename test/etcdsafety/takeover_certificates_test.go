@@ -62,13 +62,7 @@ func TestAnUpgradeAndARollback_OfAClusterWithCertificates(t *testing.T) {
 	t.Cleanup(s.traffic.Stop)
 	s.until("clients write", func(*etcdv1beta2.EtcdCluster) bool { return s.traffic.Writes() > 20 })
 
-	give := func(to string) {
-		t.Helper()
-		stop()
-		var err error
-		stop, err = w.startControllerOf(to)
-		s.must(err)
-	}
+	give := w.giver(t, stop)
 	restarted := func(was belonging) string {
 		for name, uid := range s.running() {
 			if was[name] != uid {

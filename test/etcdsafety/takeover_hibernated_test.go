@@ -17,14 +17,7 @@ import (
 func TestARollback_WakesAClusterThatHibernates(t *testing.T) {
 	w, before, stop := underRelease(t, previous.Commit)
 	s := newScene(t, w, 3)
-	to := func(controller string) {
-		t.Helper()
-		stop()
-		var err error
-		if stop, err = w.startControllerOf(controller); err != nil {
-			t.Fatal(err)
-		}
-	}
+	to := w.giver(t, stop)
 	to(program)
 	s.settled(3)
 	was := s.claims()

@@ -4,6 +4,7 @@ package etcdsafety_test
 
 import (
 	"context"
+	"fmt"
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
@@ -45,31 +46,69 @@ func underRelease(t *testing.T, commit string) (w *world, before string, stop fu
 	return w, before, stop
 }
 
+// giver returns a function that ends the controllers and starts those of another
+// release.
+func (w *world) giver(t *testing.T, stop func()) func(program string) {
+	return func(program string) {
+		t.Helper()
+		stop()
+		var err error
+		if stop, err = w.startControllerOf(program); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// A property is what clusters have.
+type property map[*scene]belonging
+
+// of returns what clusters have now.
+func of(scenes ...*scene) property {
+	p := property{}
+	for _, s := range scenes {
+		p[s] = s.running()
+	}
+	return p
+}
+
+// keep checks that a release replaces no pod and no claim, and makes no others, while
+// it looks repeatedly.
+func (p property) keep(release string) {
+	var first *scene
+	for s := range p {
+		first = s
+	}
+	first.Helper()
+	first.throughout(func() string {
+		for s, was := range p {
+			s.look()
+			now := s.running()
+			for name, uid := range was {
+				if now[name] != uid {
+					return release + " replaced " + name
+				}
+			}
+			if len(now) != len(was) {
+				return release + " made what was not there"
+			}
+			if aside := s.setAside(); len(aside) > 0 {
+				return fmt.Sprintf("%s set the claims %q aside", release, aside)
+			}
+		}
+		return ""
+	})
+}
+
 // TestAnUpgradeAndARollback_ReplaceNoMember gives a cluster of the previous
 // release to the current controller, back, and repeatedly.
 func TestAnUpgradeAndARollback_ReplaceNoMember(t *testing.T) {
 	w, before, stop := underRelease(t, previous.Commit)
-	var err error
+	give := w.giver(t, stop)
 	s := newScene(t, w, 3)
-	was := s.running()
+	was := of(s)
 	for _, to := range []struct{ name, program string }{{"today's", program}, {"the previous release", before}, {"today's again", program}} {
-		stop()
-		if stop, err = w.startControllerOf(to.program); err != nil {
-			t.Fatal(err)
-		}
-		replaced := func() string {
-			now := s.running()
-			for name, uid := range was {
-				if now[name] != uid {
-					return to.name + " replaced " + name
-				}
-			}
-			if len(now) != len(was) {
-				return to.name + " made what was not there"
-			}
-			return ""
-		}
-		s.throughout(replaced)
+		give(to.program)
+		was.keep(to.name)
 		s.settled(3)
 		if to.program == program {
 			s.until("the namespace owns the claims", func(*etcdv1beta2.EtcdCluster) bool { return s.owned() })

@@ -125,7 +125,7 @@ func hostileStores() map[string]hostile {
 	for _, status := range []int{301, 307, 400, 403, 404, 409, 418, 500, 503} {
 		all[fmt.Sprintf("s3-%d", status)] = says(status, "application/xml", s3Error(marker))
 	}
-	for _, code := range []string{"NoSuchBucket", "NoSuchKey", "AccessDenied", "SlowDown", "AuthorizationHeaderMalformed", "RequestTimeTooSkewed"} {
+	for _, code := range []string{"NoSuchBucket", "NoSuchKey", "AccessDenied", "SlowDown", "AuthorizationHeaderMalformed", "RequestTimeTooSkewed", "ExpiredToken", "InvalidToken"} {
 		all["code-"+strings.ToLower(code)] = says(400, "application/xml", s3Error(code))
 	}
 	return all

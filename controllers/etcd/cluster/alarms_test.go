@@ -127,15 +127,7 @@ func TestAnAlarmOfMembersThatRefuseTheClient_IsReported(t *testing.T) {
 	s := newScene(t)
 	s.create(onClaims(1))
 	s.settled(1, v36)
-	etcd, err := s.client(s.ctx)
-	s.must(err)
-	defer func() { _ = etcd.Close() }()
-	_, err = etcd.UserAdd(s.ctx, "root", "a-password")
-	s.must(err)
-	_, err = etcd.UserGrantRole(s.ctx, "root", "root")
-	s.must(err)
-	_, err = etcd.AuthEnable(s.ctx)
-	s.must(err)
+	etcd := s.enableAuth("a-password")
 	s.until("the client is refused, and the cluster is available", func(c *etcdv1beta2.EtcdCluster) bool {
 		return condition(c, etcdv1beta2.ClusterMissingCredentials) == corev1.ConditionTrue && condition(c, etcdv1beta2.ClusterAvailable) == corev1.ConditionTrue
 	})

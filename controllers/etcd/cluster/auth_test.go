@@ -45,6 +45,22 @@ func (s *scene) rootSecret(password, previous string) {
 	s.must(err)
 }
 
+// enableAuth enables authentication as a person does, and returns a client of before,
+// who is nobody.
+func (s *scene) enableAuth(password string) *clientv3.Client {
+	s.Helper()
+	etcd, err := s.client(s.ctx)
+	s.must(err)
+	s.Cleanup(func() { _ = etcd.Close() })
+	_, err = etcd.UserAdd(s.ctx, "root", password)
+	s.must(err)
+	_, err = etcd.UserGrantRole(s.ctx, "root", "root")
+	s.must(err)
+	_, err = etcd.AuthEnable(s.ctx)
+	s.must(err)
+	return etcd
+}
+
 // authentication switches it on or off, and waits for it.
 func (s *scene) authentication(enabled bool) {
 	s.Helper()
@@ -219,15 +235,7 @@ func TestAuthentication_EnabledByAPerson_IsManagedWithItsCredentials(t *testing.
 	s := newScene(t)
 	s.create(onClaims(1))
 	s.settled(1, v36)
-	etcd, err := s.client(s.ctx)
-	s.must(err)
-	defer func() { _ = etcd.Close() }()
-	_, err = etcd.UserAdd(s.ctx, "root", secretWord)
-	s.must(err)
-	_, err = etcd.UserGrantRole(s.ctx, "root", "root")
-	s.must(err)
-	_, err = etcd.AuthEnable(s.ctx)
-	s.must(err)
+	s.enableAuth(secretWord)
 	s.until("credentials are missed", func(c *etcdv1beta2.EtcdCluster) bool {
 		missing := c.Status.Condition(etcdv1beta2.ClusterMissingCredentials)
 		return missing != nil && missing.Status == corev1.ConditionTrue && strings.Contains(missing.Message, "name it in spec.auth.rootSecret")
@@ -257,9 +265,7 @@ func TestAuthentication_WithACertificate_NeedsNoPassword(t *testing.T) {
 	spec.TLS = secured()
 	certificates, err := pki.New(s.namespace, s.name)
 	s.must(err)
-	for name, data := range map[string]map[string][]byte{"peer": certificates.Peer, "server": certificates.Server, "operator": certificates.Operator} {
-		s.must(shared.client.Create(s.ctx, &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: s.namespace, Name: name}, Data: data}))
-	}
+	s.secrets(certificates)
 	block, _ := pem.Decode(certificates.Operator["etcd-client.crt"])
 	certificate, err := x509.ParseCertificate(block.Bytes)
 	s.must(err)

@@ -84,3 +84,6 @@ func (f failing) List(ctx context.Context, list client.ObjectList, options ...cl
 	}
 	return f.Reader.List(ctx, list, options...)
 }
+
+// CompactedAt returns when the history was dropped.
+var CompactedAt = compactedAt

@@ -91,9 +91,7 @@ func TestMembersSpeakTLS(t *testing.T) {
 	})
 	certificates, err := pki.New(s.namespace, s.name)
 	s.must(err)
-	for name, data := range map[string]map[string][]byte{"peer": certificates.Peer, "server": certificates.Server, "operator": certificates.Operator} {
-		s.must(shared.client.Create(s.ctx, &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: s.namespace, Name: name}, Data: data}))
-	}
+	s.secrets(certificates)
 	s.settled(3, v36)
 	for _, p := range s.pods() {
 		if command := strings.Join(p.Spec.Containers[0].Command, " "); strings.Contains(command, "--advertise-client-urls=http:") || !strings.Contains(command, "--peer-client-cert-auth=true") {
@@ -115,19 +113,10 @@ func TestMembersSpeakTLS(t *testing.T) {
 // the previous certificate is lost, and its copy.
 func TestMembersThatRefuseTheCertificate_Live(t *testing.T) {
 	s := newScene(t)
-	spec := onClaims(1)
-	spec.TLS = secured()
-	certificates, err := pki.New(s.namespace, s.name)
-	s.must(err)
+	certificates, _ := s.encrypted(1)
 	others, err := pki.New(s.namespace, s.name)
 	s.must(err)
-	operator := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: s.namespace, Name: "operator"}, Data: certificates.Operator}
-	s.must(shared.client.Create(s.ctx, operator))
-	for name, data := range map[string]map[string][]byte{"peer": certificates.Peer, "server": certificates.Server} {
-		s.must(shared.client.Create(s.ctx, &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: s.namespace, Name: name}, Data: data}))
-	}
-	s.create(spec)
-	s.settled(1, v36)
+	operator := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: s.namespace, Name: "operator"}}
 	const ca = "etcd-client-ca.crt"
 	mixed := maps.Clone(others.Operator)
 	mixed[ca] = certificates.Operator[ca]
@@ -168,25 +157,9 @@ func TestMembersThatRefuseTheCertificate_Live(t *testing.T) {
 // has no credentials until an etcd user has the common name of its certificate.
 func TestUsherManagesAClusterWithAuthentication(t *testing.T) {
 	s := newScene(t)
-	spec := onClaims(1)
-	spec.TLS = secured()
-	certificates, err := pki.New(s.namespace, s.name)
-	s.must(err)
-	for name, data := range map[string]map[string][]byte{"peer": certificates.Peer, "server": certificates.Server, "operator": certificates.Operator} {
-		s.must(shared.client.Create(s.ctx, &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: s.namespace, Name: name}, Data: data}))
-	}
-	s.create(spec)
-	s.settled(1, v36)
+	certificates, _ := s.encrypted(1)
 	s.secure = certificates.Client
-	etcd, err := s.client(s.ctx)
-	s.must(err)
-	defer func() { _ = etcd.Close() }()
-	_, err = etcd.UserAdd(s.ctx, "root", "a-password")
-	s.must(err)
-	_, err = etcd.UserGrantRole(s.ctx, "root", "root")
-	s.must(err)
-	_, err = etcd.AuthEnable(s.ctx)
-	s.must(err)
+	etcd := s.enableAuth("a-password")
 	s.edit(func(spec *etcdv1beta2.ClusterSpec) { spec.Size = 3 })
 	s.until("the credentials are missed", func(c *etcdv1beta2.EtcdCluster) bool {
 		missing := c.Status.Condition(etcdv1beta2.ClusterMissingCredentials)

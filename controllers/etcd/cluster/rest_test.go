@@ -12,7 +12,6 @@ import (
 
 	etcdv1beta2 "github.com/usher-dev/usher/api/etcd/v1beta2"
 	"github.com/usher-dev/usher/api/wellknown"
-	"github.com/usher-dev/usher/test/pki"
 )
 
 // rests waits until the controller has observed the cluster many times without a
@@ -133,15 +132,7 @@ func TestAClusterAtRest_WhoseMembersChange_IsReported(t *testing.T) {
 // TestAClusterAtRest_WhoseSecretIsDeleted_SaysSo deletes what nothing watches.
 func TestAClusterAtRest_WhoseSecretIsDeleted_SaysSo(t *testing.T) {
 	s := newScene(t)
-	certificates, err := pki.New(s.namespace, s.name)
-	s.must(err)
-	for name, data := range map[string]map[string][]byte{"peer": certificates.Peer, "server": certificates.Server, "operator": certificates.Operator} {
-		s.must(shared.client.Create(s.ctx, &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: s.namespace, Name: name}, Data: data}))
-	}
-	spec := onClaims(1)
-	spec.TLS = secured()
-	s.create(spec)
-	s.settled(1, v36)
+	s.encrypted(1)
 	s.rests()
 	s.must(shared.client.Delete(s.ctx, &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: s.namespace, Name: "peer"}}))
 	s.until("the Secret is missed", func(c *etcdv1beta2.EtcdCluster) bool {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
@@ -50,9 +51,21 @@ func (e *steps) Compact(ctx context.Context, t plan.Step) error {
 	}
 	return e.record(ctx, func(s *etcdv1beta2.ClusterStatus) {
 		if s.Space.NoSpace != nil {
-			s.Space.NoSpace.CompactedRevision, s.Space.NoSpace.Compacted = t.Revision, now()
+			s.Space.NoSpace.CompactedRevision, s.Space.NoSpace.Compacted = t.Revision, compactedAt(now(), s.MemberStatuses)
 		}
 	})
+}
+
+// compactedAt returns when the history was dropped, as the status has times: in whole
+// seconds. A member that was defragmented in the same second before must not count as
+// defragmented since.
+func compactedAt(at *metav1.Time, members []etcdv1beta2.MemberStatus) *metav1.Time {
+	if slices.ContainsFunc(members, func(m etcdv1beta2.MemberStatus) bool {
+		return m.LastDefragmentation != nil && m.LastDefragmentation.Equal(at)
+	}) {
+		return ptr.To(metav1.NewTime(at.Add(time.Second)))
+	}
+	return at
 }
 
 // Defragment implements plan.Executor. The status says already which member it is,

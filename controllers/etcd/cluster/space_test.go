@@ -16,6 +16,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	eventsv1 "k8s.io/api/events/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -436,4 +437,41 @@ func TestInvalidSpace_IsRefusedByTheAPIServer(t *testing.T) {
 	if is.AutoCompaction.Mode != "periodic" || is.Defragmentation.Fragmentation.Percent != 50 || is.Defragmentation.Fragmentation.MinimumFree.String() != "256Mi" || cmp.Or(*is.RecoverNoSpace.KeepRevisions, 0) != 1000 {
 		t.Errorf("the defaults are %+v %+v %+v", is.AutoCompaction, is.Defragmentation.Fragmentation, is.RecoverNoSpace)
 	}
+}
+
+// TestACompaction_IsAfterTheDefragmentationsBefore: at full speed a database fills up
+// in the second in which it was defragmented.
+func TestACompaction_IsAfterTheDefragmentationsBefore(t *testing.T) {
+	second := func(n int64) *metav1.Time { return ptr.To(metav1.NewTime(time.Unix(n, 0))) }
+	for name, c := range map[string]struct {
+		defragmented *metav1.Time
+		want         int64
+	}{
+		"never":               {nil, 10},
+		"a second before":     {second(9), 10},
+		"in the same second":  {second(10), 11},
+		"by a clock in front": {second(100), 10},
+	} {
+		members := []etcdv1beta2.MemberStatus{{Name: "a"}, {Name: "b", LastDefragmentation: c.defragmented}}
+		if got := etcdcluster.CompactedAt(second(10), members); got.Unix() != c.want {
+			t.Errorf("%s: %d, want %d", name, got.Unix(), c.want)
+		}
+	}
+}
+
+// TestAScheduleThatCannotBeParsed_IsReported: the API server accepts any text.
+func TestAScheduleThatCannotBeParsed_IsReported(t *testing.T) {
+	s := newScene(t)
+	spec := onClaims(1)
+	spec.Space = &etcdv1beta2.SpacePolicy{Defragmentation: &etcdv1beta2.Defragmentation{Schedule: "0 25 * * *"}}
+	s.create(spec)
+	s.until("it is reported", func(c *etcdv1beta2.EtcdCluster) bool {
+		stalled := c.Status.Condition(etcdv1beta2.ClusterSpaceStalled)
+		return stalled != nil && stalled.Status == corev1.ConditionTrue && stalled.Reason == etcdcluster.ReasonInvalidSchedule && strings.Contains(stalled.Message, "0 25 * * *")
+	})
+	s.settled(1, v36)
+	s.edit(func(spec *etcdv1beta2.ClusterSpec) { spec.Space.Defragmentation.Schedule = "0 3 * * *" })
+	s.until("the next one is known", func(c *etcdv1beta2.EtcdCluster) bool {
+		return condition(c, etcdv1beta2.ClusterSpaceStalled) == corev1.ConditionFalse && c.Status.Space.NextDefragmentation != nil
+	})
 }

@@ -117,11 +117,24 @@ func (c *connection) List(ctx context.Context, quorum bool) (*clientv3.MemberLis
 	return list, nil
 }
 
-func (c *connection) Status(ctx context.Context, clientURL string) (*clientv3.StatusResponse, error) {
+// Status implements EtcdClient. A handshake that fails is tried once more: a member
+// may have read its certificate while that was being replaced.
+func (c *connection) Status(ctx context.Context, clientURL string) (answer *clientv3.StatusResponse, err error) {
 	ctx, cancel := context.WithTimeout(ctx, memberTimeout)
 	defer cancel()
-	answer, err := c.Client.Status(ctx, clientURL)
-	return answer, Classify(err, c.handshakes.with(clientURL))
+	refused := false
+	for range 2 {
+		var failed bool
+		failed, err = c.handshakes.call(ctx, clientURL, func(ctx context.Context) (err error) {
+			answer, err = c.Client.Status(ctx, clientURL)
+			return err
+		})
+		refused = refused || failed
+		if err == nil || !failed {
+			break
+		}
+	}
+	return answer, Classify(err, refused)
 }
 
 func (c *connection) AddLearner(ctx context.Context, peerURL string) error {

@@ -12,12 +12,18 @@ import (
 	"google.golang.org/grpc/credentials"
 )
 
-// handshakes are TLS credentials that remember with which members a handshake
-// failed, because the error of a call often does not say so: the client tries
-// again until its time is over.
+// handshakes are TLS credentials that tell when a handshake with a member fails,
+// because a call does not: the client tries again until the time of the call is
+// over.
 type handshakes struct {
 	credentials.TransportCredentials
-	failed *sync.Map // by host name
+	next *sync.Map // of failures by host name
+}
+
+// A failure is a context that ends when the next handshake with a member fails.
+type failure struct {
+	context.Context
+	end context.CancelFunc
 }
 
 func newHandshakes(secure *tls.Config) handshakes {
@@ -25,7 +31,7 @@ func newHandshakes(secure *tls.Config) handshakes {
 }
 
 func (h handshakes) Clone() credentials.TransportCredentials {
-	return handshakes{h.TransportCredentials.Clone(), h.failed}
+	return handshakes{h.TransportCredentials.Clone(), h.next}
 }
 
 func (h handshakes) ClientHandshake(ctx context.Context, authority string, raw net.Conn) (net.Conn, credentials.AuthInfo, error) {
@@ -38,25 +44,40 @@ func (h handshakes) ClientHandshake(ctx context.Context, authority string, raw n
 	return &shaken{c, h, host}, info, nil
 }
 
-// note remembers an error with which one side ends a handshake, unlike a
+// note tells of an error with which one side ends a handshake, unlike a
 // connection that breaks.
 func (h handshakes) note(host string, err error) {
 	var alert *net.OpError
 	var certificate *tls.CertificateVerificationError
 	var record tls.RecordHeaderError
-	if errors.As(err, &alert) && alert.Op == "remote error" || errors.As(err, &certificate) || errors.As(err, &record) {
-		h.failed.Store(host, true)
+	if !(errors.As(err, &alert) && alert.Op == "remote error" || errors.As(err, &certificate) || errors.As(err, &record)) {
+		return
+	}
+	if next, waits := h.next.LoadAndDelete(host); waits {
+		next.(failure).end()
 	}
 }
 
-// with reports whether a handshake with the member at that URL has failed.
-func (h handshakes) with(clientURL string) bool {
+// failure returns the next failure with the member at that URL.
+func (h handshakes) failure(clientURL string) failure {
+	ctx, end := context.WithCancel(context.Background())
 	u, err := url.Parse(clientURL)
-	if h.failed == nil || err != nil {
-		return false
+	if h.next == nil || err != nil {
+		return failure{ctx, end}
 	}
-	_, failed := h.failed.Load(u.Hostname())
-	return failed
+	next, _ := h.next.LoadOrStore(u.Hostname(), failure{ctx, end})
+	return next.(failure)
+}
+
+// call makes a call to the member at that URL, and ends it once a handshake with
+// the member fails, which it reports.
+func (h handshakes) call(ctx context.Context, clientURL string, to func(context.Context) error) (failed bool, err error) {
+	next := h.failure(clientURL)
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	defer context.AfterFunc(next, cancel)()
+	err = to(ctx)
+	return next.Err() != nil, err
 }
 
 // A shaken is a connection after the client's part of the handshake: in TLS 1.3

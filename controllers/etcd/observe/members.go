@@ -85,8 +85,11 @@ func Ask(ctx context.Context, etcd EtcdClient, endpoints []Endpoint, clusterID s
 }
 
 // late reports whether the member may still answer. Nothing tells it from one
-// whose packets are lost.
+// whose packets are lost. One that refuses has answered.
 func (a Answer) late() bool {
+	if AsRefusal(a.Err) != nil {
+		return false
+	}
 	return errors.Is(a.Err, context.DeadlineExceeded) || status.Code(a.Err) == codes.DeadlineExceeded
 }
 

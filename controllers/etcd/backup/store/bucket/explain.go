@@ -52,6 +52,10 @@ func (s *Bucket) meaning(err error) (store.Reason, string) {
 		return store.Denied, "the clock of the store differs from usher's"
 	case code == "AuthorizationHeaderMalformed", code == "IllegalLocationConstraintException":
 		return store.Denied, "the bucket is in another region: write it in " + s.options.RegionIn
+	case code == "ExpiredToken", code == "TokenRefreshRequired":
+		return store.Denied, s.options.Signer + " have expired"
+	case code == "InvalidToken":
+		return store.Denied, s.options.Signer + " are wrong or lack permission: the store does not accept the session token"
 	case status == http.StatusForbidden, status == http.StatusUnauthorized,
 		code == "XAdminUserNotFound": // what versitygw says of an unknown key
 		return store.Denied, s.options.Signer + " are wrong or lack permission"
