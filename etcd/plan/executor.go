@@ -24,6 +24,7 @@ type Executor interface {
 	Restart(context.Context, Step) error
 	Stop(context.Context, Step) error
 	Resize(context.Context, Step) error
+	ExpandClaim(context.Context, Step) error
 	Settle(context.Context, Step) error
 	MoveLeader(context.Context, Step) error
 
@@ -61,13 +62,14 @@ var executions = map[Action]func(Executor, context.Context, Step) error{
 	Promote:         Executor.Promote,
 	AddToService:    Executor.AddToService,
 
-	Recover:    Executor.Recover,
-	Upgrade:    Executor.Upgrade,
-	Restart:    Executor.Restart,
-	Stop:       Executor.Stop,
-	Resize:     Executor.Resize,
-	Settle:     Executor.Settle,
-	MoveLeader: Executor.MoveLeader,
+	Recover:     Executor.Recover,
+	Upgrade:     Executor.Upgrade,
+	Restart:     Executor.Restart,
+	Stop:        Executor.Stop,
+	Resize:      Executor.Resize,
+	ExpandClaim: Executor.ExpandClaim,
+	Settle:      Executor.Settle,
+	MoveLeader:  Executor.MoveLeader,
 
 	Compact:    Executor.Compact,
 	Defragment: Executor.Defragment,

@@ -16,6 +16,7 @@ var eventReasons = map[plan.Action]string{
 	plan.Restart:         "PodDeleted",
 	plan.Stop:            "MemberStopped",
 	plan.Resize:          "PodResized",
+	plan.ExpandClaim:     "ClaimExpanded",
 	plan.MoveLeader:      "LeaderMoved",
 	plan.Compact:         "HistoryCompacted",
 	plan.Defragment:      "MemberDefragmented",
