@@ -22,6 +22,8 @@ type Expansion struct {
 	// Possible: the claim is smaller than the spec asks for, and can grow. Underway: it
 	// already grows to less than that.
 	Possible, Underway bool
+	// Assumed: nothing is known of its StorageClass.
+	Assumed bool
 	// Asked: the claim asks for the size of the spec since Since, by the controller's
 	// clock. Done: its volume has it.
 	Asked, Done bool
@@ -84,7 +86,11 @@ func (d *decision) expand() *Step {
 	if next == nil || refused {
 		return nil
 	}
-	return &Step{Action: ExpandClaim, Member: next.Name, Why: "it has " + next.Storage.String() + ", and only that differs from the spec"}
+	why := "it has " + next.Storage.String() + ", and only that differs from the spec"
+	if next.Claim.Expansion.Assumed {
+		why += "; if its StorageClass does not allow it, the member is replaced"
+	}
+	return &Step{Action: ExpandClaim, Member: next.Name, Why: why}
 }
 
 // awaitExpansion waits until a volume has grown. If its file system does not grow
@@ -127,7 +133,7 @@ func AssumeExpansion(spec *v1beta2.ClusterSpec, o *Observation) bool {
 	for i := range o.Members {
 		m := &o.Members[i]
 		if m.Durable && m.Claim.Exists && etcd.OnlySizeGrows(spec, m.Storage, m.StorageRevision) {
-			m.Claim.Expansion, any = Expansion{Possible: true}, true
+			m.Claim.Expansion, any = Expansion{Possible: true, Assumed: true}, true
 		}
 	}
 	return any
