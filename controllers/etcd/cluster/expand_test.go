@@ -16,6 +16,7 @@ import (
 
 	etcdv1beta2 "github.com/usher-dev/usher/api/etcd/v1beta2"
 	"github.com/usher-dev/usher/api/wellknown"
+	etcdcluster "github.com/usher-dev/usher/controllers/etcd/cluster"
 	"github.com/usher-dev/usher/controllers/etcd/member"
 	"github.com/usher-dev/usher/etcd"
 )
@@ -178,15 +179,21 @@ func TestClaimsThatCannotGrow_HaveTheirMembersReplaced(t *testing.T) {
 		allows *bool
 		grow   func(*corev1.PersistentVolumeClaim)
 		gone   bool
+		denied bool
 		why    string
 	}{
-		"by their class":       {ptr.To(false), hasGrown, false, "does not have allowVolumeExpansion: true"},
-		"by a class's default": {nil, hasGrown, false, "does not have allowVolumeExpansion: true"},
-		"by their driver":      {ptr.To(true), infeasible, false, "its driver says: ControllerResizeInfeasible"},
-		"without their class":  {ptr.To(true), hasGrown, true, "does not exist"},
+		"by their class":               {ptr.To(false), hasGrown, false, false, "does not have allowVolumeExpansion: true"},
+		"by a class's default":         {nil, hasGrown, false, false, "does not have allowVolumeExpansion: true"},
+		"by their driver":              {ptr.To(true), infeasible, false, false, "its driver says: ControllerResizeInfeasible"},
+		"without their class":          {ptr.To(true), hasGrown, true, false, "does not exist"},
+		"without the right to read it": {ptr.To(true), hasGrown, false, true, "usher may not read its StorageClass"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s := newScene(t)
+			s := emptyScene(t)
+			if c.denied {
+				s.change = (*etcdcluster.Controller).DenyClasses
+			}
+			s.start()
 			s.resizer(c.grow)
 			class := s.class(c.allows)
 			s.create(onClass(1, class))
@@ -197,8 +204,8 @@ func TestClaimsThatCannotGrow_HaveTheirMembersReplaced(t *testing.T) {
 			}
 			w := s.write()
 			s.edit(storage("2Gi"))
-			s.until("it says why", func(c2 *etcdv1beta2.EtcdCluster) bool {
-				rolling := c2.Status.Condition(etcdv1beta2.ClusterRolling)
+			s.until("it says why", func(now *etcdv1beta2.EtcdCluster) bool {
+				rolling := now.Status.Condition(etcdv1beta2.ClusterRolling)
 				return rolling != nil && strings.Contains(rolling.Message, "cannot grow: ") && strings.Contains(rolling.Message, c.why)
 			})
 			s.until("the member is replaced", func(c *etcdv1beta2.EtcdCluster) bool {
