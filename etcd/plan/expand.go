@@ -37,13 +37,11 @@ type Expansion struct {
 	Refused string
 }
 
-// mayGrow reports whether the claim can match the spec as it is.
-func (e *Expansion) mayGrow() bool { return (e.Possible || e.Asked) && e.Refused == "" }
-
 // keepsStorage reports whether a member's storage is that of the spec, or its claim
 // can grow to it.
 func (w *wanted) keepsStorage(m *Member) bool {
-	return m.Claim.Expansion.Refused == "" && (m.StorageRevision == w.storageRevision || m.Claim.Expansion.mayGrow())
+	e := &m.Claim.Expansion
+	return e.Refused == "" && (m.StorageRevision == w.storageRevision || e.Possible || e.Asked)
 }
 
 // giveUpExpansions gives up volumes that take too long to grow.
