@@ -77,6 +77,9 @@ const (
 	// AnnotationEtcdStorageRevision is a hash of the part of the spec that the
 	// member's storage was created from.
 	AnnotationEtcdStorageRevision = EtcdPrefix + "storage-revision"
+	// AnnotationEtcdExpansion records in JSON that the claim was told to grow, until its
+	// volume has grown.
+	AnnotationEtcdExpansion = EtcdPrefix + "expansion"
 	// AnnotationEtcdCertificates is which CAs the member trusts, and which issued
 	// its certificates, if its pod mounts Secrets of the controller.
 	AnnotationEtcdCertificates = EtcdPrefix + "certificates"

@@ -44,6 +44,9 @@ const (
 	// Resize changes the resources of a pod in place, and records once its kubelet
 	// has changed them.
 	Resize Action = "resize"
+	// ExpandClaim has a claim ask for the size in the spec, and records how far its
+	// volume has grown.
+	ExpandClaim Action = "expand"
 	// Settle waits until the members agree on the cluster version.
 	Settle Action = "settle"
 	// EnableDowngrade has etcd prepare the members for the previous minor version.

@@ -126,6 +126,8 @@ func (d *decision) renew() *Step {
 		why := "to replace " + m.Name + ", which does not match the spec"
 		if m.doomed() {
 			why = "to replace " + m.Name + ", whose claim is being deleted"
+		} else if r := m.Claim.Expansion.Refused; r != "" {
+			why += ", and whose claim cannot grow: " + r
 		}
 		return &Step{Action: AddLearner, Version: d.joining(), Why: why}
 	}

@@ -24,6 +24,7 @@ type Executor interface {
 	Restart(context.Context, Step) error
 	Stop(context.Context, Step) error
 	Resize(context.Context, Step) error
+	ExpandClaim(context.Context, Step) error
 	Settle(context.Context, Step) error
 	EnableDowngrade(context.Context, Step) error
 	CancelDowngrade(context.Context, Step) error
@@ -63,17 +64,16 @@ var executions = map[Action]func(Executor, context.Context, Step) error{
 	Promote:         Executor.Promote,
 	AddToService:    Executor.AddToService,
 
-	Recover: Executor.Recover,
-	Upgrade: Executor.Upgrade,
-	Restart: Executor.Restart,
-	Stop:    Executor.Stop,
-	Resize:  Executor.Resize,
-	Settle:  Executor.Settle,
-
+	Recover:         Executor.Recover,
+	Upgrade:         Executor.Upgrade,
+	Restart:         Executor.Restart,
+	Stop:            Executor.Stop,
+	Resize:          Executor.Resize,
+	ExpandClaim:     Executor.ExpandClaim,
+	Settle:          Executor.Settle,
 	EnableDowngrade: Executor.EnableDowngrade,
 	CancelDowngrade: Executor.CancelDowngrade,
-
-	MoveLeader: Executor.MoveLeader,
+	MoveLeader:      Executor.MoveLeader,
 
 	Compact:    Executor.Compact,
 	Defragment: Executor.Defragment,

@@ -62,7 +62,7 @@ func (d *decision) next() *Step {
 			d.misnamed,
 			// It grows before upgrades, and shrinks afterwards, so that the margin is
 			// widest while members go down.
-			d.grow, d.upgrade, d.shrink, d.resize, d.renew,
+			d.grow, d.upgrade, d.shrink, d.resize, d.expand, d.renew,
 			d.defragment,
 			d.expire,
 		}

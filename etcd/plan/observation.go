@@ -129,8 +129,9 @@ type Member struct {
 	Claim  Claim
 	// Durable: it has its data on a claim, whether or not that still exists.
 	Durable bool
-	// Storage is the size that its claim requests.
-	Storage resource.Quantity
+	// Storage is the size that its claim requests, Capacity that of its volume; zero
+	// until it is known.
+	Storage, Capacity resource.Quantity
 	// PodRevision, SpaceRevision and StorageRevision are hashes of what it was
 	// created from.
 	PodRevision, SpaceRevision, StorageRevision string
@@ -200,6 +201,8 @@ type Claim struct {
 	Ending bool
 	// Other: another claim of its name exists, and is set aside in its place.
 	Other bool
+	// Expansion is about its size.
+	Expansion Expansion
 }
 
 // A Cause is why a member was removed.

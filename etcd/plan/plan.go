@@ -95,6 +95,9 @@ type Plan struct {
 	Stalled *Stall
 	// Refusals are the refused changes in the spec.
 	Refusals []Refusal
+	// NotExpanding is why a member is replaced whose storage is too small; "" if none
+	// is.
+	NotExpanding string
 	// SpaceStalled is what keeps the controller from a step for space that is due.
 	SpaceStalled *Stall
 }
@@ -120,6 +123,7 @@ func plan(spec *v1beta2.ClusterSpec, seen *Observation, steps int) Plan {
 	o.Limits = seen.Limits.orDefault()
 	o.Members = w.compareDigests(seen.Members)
 	giveUpResizes(&o)
+	giveUpExpansions(&o)
 	o.SetAside = slices.Clone(seen.SetAside)
 	for i := range steps {
 		d := w.decide(&o)
@@ -129,7 +133,7 @@ func plan(spec *v1beta2.ClusterSpec, seen *Observation, steps int) Plan {
 		}
 		if i == 0 {
 			plan.SpaceStalled = d.spaceStalled(step)
-			plan.Stalled = d.stall
+			plan.Stalled, plan.NotExpanding = d.stall, d.notExpanding()
 		}
 		if step == nil {
 			break

@@ -131,6 +131,12 @@ func (p *prediction) Resize(_ context.Context, s Step) error {
 	return p.change(s, func(m *Member) { m.PodRevision, m.Pod.Resize = p.podRevision, Resizing{} })
 }
 
+func (p *prediction) ExpandClaim(_ context.Context, s Step) error {
+	return p.change(s, func(m *Member) {
+		m.StorageRevision, m.Storage, m.Claim.Expansion = p.storageRevision, etcd.RequestedStorage(p.ClusterSpec), Expansion{}
+	})
+}
+
 func (p *prediction) Settle(_ context.Context, s Step) error {
 	p.o.ClusterVersion = minor(s.Version)
 	if p.o.StorageVersion != (etcd.Version{}) || s.Version.Minor > 5 {

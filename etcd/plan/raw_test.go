@@ -41,6 +41,7 @@ func (w *world) look(c *controller) *observe.Observed {
 	p.Answers, p.List = w.ask(p.Objects)
 	p.Auth = w.auth.seen(w.spec, p.List.Quorum)
 	p.Received = c.history.Received(worldKey, w.metrics(), now)
+	p.Classes = w.classes()
 	p.Nodes = map[string]bool{}
 	for name := range p.Pods {
 		p.Nodes[nodeOf(name)] = !w.detached[name] && !w.gone[name]
@@ -206,7 +207,7 @@ func ended(message string) *corev1.ContainerStateTerminated {
 func (w *world) claimObject(cluster *v1beta2.EtcdCluster, name string, c *claim) corev1.PersistentVolumeClaim {
 	o := corev1.PersistentVolumeClaim{ObjectMeta: w.meta(cluster, name, c.uid, c.created, c.ending)}
 	o.Annotations[wellknown.AnnotationEtcdStorageRevision] = c.storageRevision
-	o.Spec.Resources.Requests = corev1.ResourceList{corev1.ResourceStorage: c.storage}
+	w.describeVolume(&o, c)
 	switch {
 	case c.aside != nil:
 		a := etcdmember.Aside{ClusterUID: cluster.UID, Reason: c.aside.cause, Until: metav1.NewTime(c.aside.until)}

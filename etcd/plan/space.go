@@ -170,7 +170,7 @@ func (d *decision) raiseQuota() *Step {
 	}
 	to := most.Value()
 	for m := range d.listed {
-		room := etcd.QuotaOn(m.Storage.Value())
+		room := etcd.QuotaOn(m.room())
 		if !m.Durable || room <= quota {
 			d.spaceStall = &Stall{Reason: SpaceClaimTooSmall, Message: fmt.Sprintf("%s, and the volume of %s has no room for twice a larger one: delete keys, or write a larger claim", text, m.Name)}
 			return nil
@@ -178,6 +178,15 @@ func (d *decision) raiseQuota() *Step {
 		to = min(to, room)
 	}
 	return &Step{Action: RaiseQuota, Bytes: to, Why: "the data fills the quota of " + inBytes(quota)}
+}
+
+// room returns the size of the member's volume, which is not what its claim asks for
+// while it grows.
+func (m *Member) room() int64 {
+	if m.Capacity.IsZero() {
+		return m.Storage.Value()
+	}
+	return m.Capacity.Value()
 }
 
 // defragment defragments what the spec asks for: every member when the schedule

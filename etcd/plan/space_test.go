@@ -73,6 +73,7 @@ func TestSpace(t *testing.T) {
 		"data that fills the quota":            {recovery, []func(*plan.Observation){full}, "", plan.SpaceQuotaReached},
 		"a compaction gets a minute":           {raising, []func(*plan.Observation){full, func(o *plan.Observation) { o.Space.Compacted = now.Add(-59 * time.Second) }}, "", ""},
 		"a quota that may be raised":           {raising, []func(*plan.Observation){full}, "raise the quota to 256Mi", ""},
+		"volumes that have not grown yet":      {raising, []func(*plan.Observation){full, func(o *plan.Observation) { o.Members[1].Capacity = resource.MustParse("300Mi") }}, "", plan.SpaceClaimTooSmall},
 		"claims that have no room":             {raising, []func(*plan.Observation){full, func(o *plan.Observation) { o.Members[1].Storage = resource.MustParse("300Mi") }}, "", plan.SpaceClaimTooSmall},
 		"a raised quota is on its way":         {raising, []func(*plan.Observation){full, func(o *plan.Observation) { o.Members[1].SpaceRevision = "former" }}, "recreate the pod of e-2", plan.SpaceOtherStep},
 		"a step that failed is not repeated":   {recovery, []func(*plan.Observation){alarm, func(o *plan.Observation) { o.Space.Failed = &plan.Stall{Reason: "NeedsRoot"} }}, "", "NeedsRoot"},

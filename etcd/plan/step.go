@@ -83,6 +83,8 @@ func (s Step) words(member string) string {
 		return fmt.Sprintf("stop %s, whose claim stays", member)
 	case Resize:
 		return fmt.Sprintf("change the resources of %s in place", member)
+	case ExpandClaim:
+		return fmt.Sprintf("expand the claim of %s", member)
 	case Compact:
 		return fmt.Sprintf("drop the history before revision %d", s.Revision)
 	case Defragment:

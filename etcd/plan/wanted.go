@@ -36,10 +36,10 @@ func (w *wanted) member(name string, v etcd.Version) Member {
 }
 
 // current reports whether a member can match the spec without a replacement:
-// its storage cannot change, and without a claim its pod only in place. One whose
+// its storage can only grow, and without a claim its pod only changes in place. One whose
 // claim is deleted with its pod needs a replacement, too.
 func (w *wanted) current(m *Member) bool {
-	return !m.made() || m.StorageRevision == w.storageRevision && (m.Durable || w.becomesFresh(m)) && !m.doomed()
+	return !m.made() || w.keepsStorage(m) && (m.Durable || w.becomesFresh(m)) && !m.doomed()
 }
 
 // freshPod reports whether the member's pod is from the current spec.

@@ -66,6 +66,10 @@ type world struct {
 	// nodes that can never have them; fixed: the API server changes none in place.
 	full, small map[string]bool
 	fixed       bool
+	// class is the StorageClass of claims; "" has none grow. driven is what their
+	// drivers do, by claim.
+	class  string
+	driven func(*claim) driver
 
 	controllers []*controller
 	restore     *restoring
@@ -113,6 +117,7 @@ type claim struct {
 	created         time.Time
 	aside           *aside
 	retained        bool // of a former cluster
+	volume
 }
 
 type aside struct {
@@ -309,6 +314,7 @@ func (w *world) takesPart(name string) bool {
 func (w *world) tick() {
 	w.now = w.now.Add(minute)
 	w.kubelets()
+	w.drive()
 	for _, n := range w.members {
 		if w.runs(n.name) {
 			n.ran = w.process(n.name).target
@@ -494,6 +500,7 @@ func (w *world) createPod(name string, v etcd.Version, first bool) {
 	if c == nil && etcd.ClaimSpec(w.spec) != nil && (first || !w.hasVolume(name)) {
 		asked := etcd.ClaimSpec(w.spec).Resources.Requests[corev1.ResourceStorage]
 		c = &claim{uid: w.uid(), created: w.now, disk: &disk{}, storage: asked, storageRevision: p.storageRevision}
+		c.capacity = asked
 		w.claims[name] = c
 	}
 	if c != nil {
@@ -575,6 +582,9 @@ func (w *world) settled() error {
 		}
 	}
 	if err := w.spaceSettled(); err != nil {
+		return err
+	}
+	if err := w.volumesSettled(); err != nil {
 		return err
 	}
 	used := 0

@@ -165,6 +165,14 @@ func etcdStorage() []Row {
 			Steps: restore,
 		},
 		{
+			ID: "etcd-storage-grow", Paths: []string{claim + ".resources.requests.storage"}, When: "the requested storage grows, and nothing else of the claims changes",
+			Outcome: Rollout, applies: func(m *FieldChange) bool {
+				e := readEtcd(m)
+				return plan.AssumeExpansion(&e.will, &e.seen)
+			},
+			Harm: "where the StorageClass has allowVolumeExpansion: true, expands the claims one at a time, while the members run; where it does not, or a volume does not grow, replaces members one at a time with others on claims from the new spec",
+		},
+		{
 			ID: "etcd-storage-change", Paths: []string{claim}, When: "the claims change, or are new",
 			Outcome: Rollout,
 			Harm:    "replaces members one at a time with others on claims from the new spec; each votes only once it has caught up",

@@ -147,6 +147,7 @@ func etcdSpec(object map[string]any) v1beta2.ClusterSpec {
 
 func planEtcd(m *FieldChange) *Plan {
 	e := readEtcd(m)
+	plan.AssumeExpansion(&e.will, &e.seen) // the StorageClass is in the cluster
 	made := plan.Make(&e.will, &e.seen)
 	p := &Plan{Blocked: made.Message}
 	for _, s := range made.Steps {

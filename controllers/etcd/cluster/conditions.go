@@ -243,7 +243,7 @@ func activities(j *judgement, s *observe.Observed, p plan.Plan, is sleep) {
 			continue
 		}
 		down = down || !m.Ready()
-		rolling = rolling || m.Pod.Exists && (etcd.CompareDigest(&cluster.Spec, m.Target, m.PodRevision) != podRevision || m.SpaceRevision != spaceRevision || m.StorageRevision != storageRevision)
+		rolling = rolling || m.Pod.Exists && (etcd.CompareDigest(&cluster.Spec, m.Target, m.PodRevision) != podRevision || m.SpaceRevision != spaceRevision || m.StorageRevision != storageRevision || m.Claim.Expansion.Asked)
 		failed = failed || !m.Learner && (m.DataGone || m.Unresponsive != nil && !m.Serves() && s.Now.Sub(m.Unresponsive.Since) > unavailableAfter)
 	}
 	changing := s.Voters() != cluster.Spec.Size || s.Voters() != st.Size
@@ -253,9 +253,18 @@ func activities(j *judgement, s *observe.Observed, p plan.Plan, is sleep) {
 	upgrading := s.Formed && st.TargetVersion != ""
 	j.when(etcdv1beta2.ClusterRecovering, recovering, ReasonUnderWay, "failed members are being restarted or replaced")
 	j.when(etcdv1beta2.ClusterUpgrading, upgrading, ReasonUnderWay, fmt.Sprintf("from %s to %s", st.CurrentVersion, st.TargetVersion))
-	j.when(etcdv1beta2.ClusterRolling, rolling, ReasonUnderWay, "members get the pods and the storage of the manifest")
+	j.when(etcdv1beta2.ClusterRolling, rolling, ReasonUnderWay, rollingMessage(p))
 	j.when(etcdv1beta2.ClusterScaling, changing && !recovering && !rolling && !cluster.Spec.Paused && p.Now() != nil, ReasonUnderWay,
 		fmt.Sprintf("from %d to %d members", s.Voters(), cluster.Spec.Size))
+}
+
+// rollingMessage says what members get, and why one is replaced instead of growing.
+func rollingMessage(p plan.Plan) string {
+	message := "members get the pods and the storage of the manifest"
+	if p.NotExpanding != "" {
+		message += "; " + p.NotExpanding
+	}
+	return message
 }
 
 // refused lists all changes that the controller refuses.

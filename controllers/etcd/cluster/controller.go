@@ -17,6 +17,7 @@ import (
 	certmanagerv1 "github.com/cert-manager/cert-manager/pkg/apis/certmanager/v1"
 	corev1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
+	storagev1 "k8s.io/api/storage/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -72,7 +73,7 @@ func (o *Options) complete() {
 // AddToScheme adds the types that the controller reads and writes.
 func AddToScheme(s *runtime.Scheme) error {
 	return (&runtime.SchemeBuilder{
-		corev1.AddToScheme, policyv1.AddToScheme, metav1.AddMetaToScheme, etcdv1beta2.AddToScheme, certmanagerv1.AddToScheme,
+		corev1.AddToScheme, policyv1.AddToScheme, storagev1.AddToScheme, metav1.AddMetaToScheme, etcdv1beta2.AddToScheme, certmanagerv1.AddToScheme,
 	}).AddToScheme(s)
 }
 

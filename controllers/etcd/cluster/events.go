@@ -18,6 +18,7 @@ var eventReasons = map[plan.Action]string{
 	plan.Resize:          "PodResized",
 	plan.EnableDowngrade: "DowngradeEnabled",
 	plan.CancelDowngrade: "DowngradeCancelled",
+	plan.ExpandClaim:     "ClaimExpanded",
 	plan.MoveLeader:      "LeaderMoved",
 	plan.Compact:         "HistoryCompacted",
 	plan.Defragment:      "MemberDefragmented",

@@ -3,6 +3,8 @@ package cluster
 import (
 	"context"
 
+	storagev1 "k8s.io/api/storage/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	etcdv1beta2 "github.com/usher-dev/usher/api/etcd/v1beta2"
@@ -87,3 +89,15 @@ func (f failing) List(ctx context.Context, list client.ObjectList, options ...cl
 
 // CompactedAt returns when the history was dropped.
 var CompactedAt = compactedAt
+
+// DenyClasses denies the controller to read StorageClasses.
+func (c *Controller) DenyClasses() { c.observer.Reader = classless{c.observer.Reader} }
+
+type classless struct{ client.Reader }
+
+func (c classless) Get(ctx context.Context, key client.ObjectKey, o client.Object, options ...client.GetOption) error {
+	if _, ok := o.(*storagev1.StorageClass); ok {
+		return apierrors.NewForbidden(storagev1.Resource("storageclasses"), key.Name, nil)
+	}
+	return c.Reader.Get(ctx, key, o, options...)
+}

@@ -66,7 +66,11 @@ func (o *Observer) Observe(ctx context.Context, d *member.Desired, objects *Obje
 	doubtful := FromParts(parts, time.Now())
 	parts.Received = o.askPeers(ctx, doubtful)
 	parts.Health = askHealth(ctx, doubtful)
-	if parts.Nodes, err = o.askNodes(ctx, doubtful); err != nil {
+	parts.Nodes, err = o.askNodes(ctx, doubtful)
+	if err == nil {
+		parts.Classes, err = o.askClasses(ctx, doubtful)
+	}
+	if err != nil {
 		if etcd != nil {
 			_ = etcd.Close()
 		}

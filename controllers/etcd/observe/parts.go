@@ -22,6 +22,9 @@ type Parts struct {
 	// Nodes tells which nodes report to the API server, of those that were looked
 	// at.
 	Nodes map[string]bool
+	// Classes are why claims of StorageClasses do not grow, or "", of those that were
+	// looked at.
+	Classes map[string]string
 	// Auth is what etcd said about its authentication.
 	Auth plan.Auth
 	// Missing is what the members, or the controller's client, need but do not

@@ -27,10 +27,14 @@ func (f *reading) observePod(m *plan.Member) {
 			of.Problem = "its claim was replaced by another one of the same name, without its data"
 		}
 		m.Storage = claim.Spec.Resources.Requests[corev1.ResourceStorage]
+		m.Capacity = claim.Status.Capacity[corev1.ResourceStorage]
 		m.StorageRevision = claim.Annotations[wellknown.AnnotationEtcdStorageRevision]
 		of.Since = claim.CreationTimestamp.Time
 	}
 	p := f.Pods[m.Name]
+	if claim := f.Claims[m.Name]; claim != nil {
+		m.Claim.Expansion = f.expansionOf(m, claim, p)
+	}
 	m.NoVolume = m.Listed && m.Started && !m.Claim.Exists && (p == nil || finished(p))
 	if p == nil {
 		return

@@ -16,6 +16,7 @@ import (
 	authenticationv1 "k8s.io/api/authentication/v1"
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
+	storagev1 "k8s.io/api/storage/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -60,7 +61,7 @@ const (
 
 // AddToScheme adds the types that the controller reads and writes.
 func AddToScheme(s *runtime.Scheme) error {
-	return (&runtime.SchemeBuilder{corev1.AddToScheme, authenticationv1.AddToScheme, discoveryv1.AddToScheme, etcdv1beta2.AddToScheme}).AddToScheme(s)
+	return (&runtime.SchemeBuilder{corev1.AddToScheme, authenticationv1.AddToScheme, discoveryv1.AddToScheme, storagev1.AddToScheme, etcdv1beta2.AddToScheme}).AddToScheme(s)
 }
 
 // A Controller executes EtcdRestores.

@@ -141,6 +141,8 @@ var unseen = []string{
 	"create secrets", "delete secrets", "patch secrets",
 	// Changes of resources.
 	"patch pods/resize",
+	// Claims that grow.
+	"get storageclasses",
 	// Members that do not answer the controller, and are ready.
 	"get nodes",
 	// A finalizer that an earlier operator set.
