@@ -170,7 +170,7 @@ func etcdStorage() []Row {
 				e := readEtcd(m)
 				return plan.AssumeExpansion(&e.will, &e.seen)
 			},
-			Harm: "where the StorageClass has allowVolumeExpansion: true, expands the claims one at a time, while the members run; where it does not, or a volume does not grow, replaces members one at a time with others on claims from the new spec",
+			Harm: "expands the claims one at a time, while the members run, where the StorageClass has allowVolumeExpansion: true; replaces members one at a time with others on claims from the new spec where it does not, or if a volume does not grow",
 		},
 		{
 			ID: "etcd-storage-change", Paths: []string{claim}, When: "the claims change, or are new",
