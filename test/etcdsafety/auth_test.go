@@ -63,9 +63,9 @@ func withAuthentication(t *testing.T, w *world) *scene {
 }
 
 // backUpAsRoot backs the cluster up with root's credentials.
-func (s *scene) backUpAsRoot(store *objectstore.Server, name string) *etcdv1beta2.EtcdBackup {
+func (s *scene) backUpAsRoot(store *objectstore.Server) *etcdv1beta2.EtcdBackup {
 	s.Helper()
-	b := s.backupOf(store, name)
+	b := s.backupOf(store, "once")
 	b.Spec.AuthSecret = "root"
 	return s.save(b)
 }
@@ -127,7 +127,7 @@ func TestAClusterWithAuthentication_LivesOn(t *testing.T) {
 	defer func() { _ = etcdClient.Close() }()
 	_, err = etcdClient.Put(t.Context(), "key", "value")
 	s.must(err)
-	backup := s.backUpAsRoot(store, "once")
+	backup := s.backUpAsRoot(store)
 
 	other := secretWord + "-2"
 	s.rootSecret(other, "")
@@ -170,7 +170,7 @@ func TestAuthenticationInABackup_OfWhichTheManifestSaysNothing(t *testing.T) {
 	t.Parallel()
 	s := withAuthentication(t, shared)
 	store := s.store()
-	backup := s.backUpAsRoot(store, "once")
+	backup := s.backUpAsRoot(store)
 	s.edit(func(spec *etcdv1beta2.ClusterSpec) { spec.Auth = nil })
 	s.must(s.client.Create(t.Context(), s.forcedRestoreOf(store, "back", backup.Status.Path)))
 	r := &etcdv1beta2.EtcdRestore{}
@@ -197,7 +197,7 @@ func TestARootWithoutItsRole_InABackup_IsNamed(t *testing.T) {
 	t.Parallel()
 	s := withAuthentication(t, shared)
 	store := s.store()
-	backup := s.backUpAsRoot(store, "once")
+	backup := s.backUpAsRoot(store)
 	file := store.File("backups", "once")
 	saved, err := os.ReadFile(file)
 	s.must(err)

@@ -44,7 +44,7 @@ func TestAClusterOfWhichAMinorityLives_IsRestored(t *testing.T) {
 			s.must(err)
 			s.must(etcd.Close())
 			store := s.store()
-			backup := s.backUp(store, "once")
+			backup := s.backUp(store)
 			if tc.authenticated {
 				s.authenticate()
 			}

@@ -60,7 +60,7 @@ func TestAClusterHiddenFromTheController_IsNotReplaced(t *testing.T) {
 			t.Parallel()
 			s := newScene(t, shared, 3)
 			store := s.store()
-			backup := s.backUp(store, "once")
+			backup := s.backUp(store)
 			members, claims, before := s.members(), s.claims(), s.cluster()
 			hide(s)
 			s.until("no member answers the controller", func(c *etcdv1beta2.EtcdCluster) bool { return len(c.Status.Members.Ready) == 0 })

@@ -42,10 +42,10 @@ func (s *scene) backupOf(store *objectstore.Server, name string) *etcdv1beta2.Et
 	return b
 }
 
-// backUp backs the cluster up.
-func (s *scene) backUp(store *objectstore.Server, name string) *etcdv1beta2.EtcdBackup {
+// backUp backs the cluster up, at the path backups/once.
+func (s *scene) backUp(store *objectstore.Server) *etcdv1beta2.EtcdBackup {
 	s.Helper()
-	return s.save(s.backupOf(store, name))
+	return s.save(s.backupOf(store, "once"))
 }
 
 // save creates a backup, and waits until it is saved.

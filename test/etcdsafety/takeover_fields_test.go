@@ -83,9 +83,9 @@ func (s *scene) allHaveFields() {
 	}
 }
 
-// fill writes until the members raise the alarm NOSPACE, and returns the revisions of
+// fillUp writes until the members raise the alarm NOSPACE, and returns the revisions of
 // the keys.
-func (s *scene) fill() map[string]int64 {
+func (s *scene) fillUp() map[string]int64 {
 	s.Helper()
 	c, err := s.connect(s.Context())
 	s.must(err)
@@ -139,8 +139,9 @@ func alone(t *testing.T, w *world, change func(*etcdv1beta2.ClusterSpec)) *scene
 }
 
 // TestARollbackOfClustersWithFields_ReplacesNoMember gives clusters with the fields of
-// spec.space, of pods and of Services to the previous release, and back. One database
-// fills up under the previous release, and today's recovers it.
+// spec.space, of pods and of Services to the previous release, and back. Under the
+// previous release one database fills up, which today's recovers, and another cluster
+// gets a quota, for which today's restarts no member.
 func TestARollbackOfClustersWithFields_ReplacesNoMember(t *testing.T) {
 	w, before, stop := underRelease(t, previous.Commit)
 	w.kubelet.Contain(digest, etcd.DefaultVersion)
@@ -175,7 +176,10 @@ func TestARollbackOfClustersWithFields_ReplacesNoMember(t *testing.T) {
 	give(before)
 	was.keep("the previous release")
 	s.verify()
-	written := s.fill()
+	older.edit(func(spec *etcdv1beta2.ClusterSpec) {
+		spec.Space = &etcdv1beta2.SpacePolicy{QuotaBackendBytes: ptr.To(resource.MustParse("300Mi"))}
+	})
+	written := s.fillUp()
 	was.keep("the previous release, without space,")
 	s.allHaveFields()
 
@@ -189,8 +193,9 @@ func TestARollbackOfClustersWithFields_ReplacesNoMember(t *testing.T) {
 	s.has(written)
 	s.settled(3)
 	for other := range was {
+		deferred := other == older // the quota waits for the pod's next restart
 		other.until("it is available", func(c *etcdv1beta2.EtcdCluster) bool {
-			return says(c, etcdv1beta2.ClusterAvailable) == corev1.ConditionTrue && says(c, etcdv1beta2.ClusterSpaceStalled) != corev1.ConditionTrue
+			return says(c, etcdv1beta2.ClusterAvailable) == corev1.ConditionTrue && (says(c, etcdv1beta2.ClusterSpaceStalled) == corev1.ConditionTrue) == deferred
 		})
 	}
 	was.keep("today's")
@@ -198,7 +203,7 @@ func TestARollbackOfClustersWithFields_ReplacesNoMember(t *testing.T) {
 	if diff := cmp.Diff(defaults, plain.cluster().Spec.Space); diff != "" {
 		t.Errorf("the space of the new cluster (-before +after):\n%s", diff)
 	}
-	if space := older.cluster().Spec.Space; space != nil {
+	if space := older.cluster().Spec.Space; space.AutoCompaction != nil {
 		t.Errorf("the cluster of the previous release got the space %+v", space)
 	}
 	if diff := cmp.Diff(services, ipv6.services()); diff != "" {
@@ -220,7 +225,8 @@ func (s *scene) services() map[string][]corev1.IPFamily {
 
 // TestARollbackWithItsDefinitions_ReplacesNoMember also applies the definitions of the
 // previous release, with which the API server drops the fields. The fields are written
-// again between the definitions and the controller of today.
+// again between the definitions and the controller of today; the second time they are
+// not, and the members restart without them, on their data.
 func TestARollbackWithItsDefinitions_ReplacesNoMember(t *testing.T) {
 	w, before, stop := underRelease(t, previous.Commit)
 	w.kubelet.Contain(digest, etcd.DefaultVersion)
@@ -238,7 +244,8 @@ func TestARollbackWithItsDefinitions_ReplacesNoMember(t *testing.T) {
 	source, err := previous.Source(t.Context(), t.TempDir(), "deploy/base/crds")
 	s.must(err)
 
-	s.define(filepath.Join(source, "deploy", "base", "crds"))
+	older := filepath.Join(source, "deploy", "base", "crds")
+	s.define(older)
 	give(before)
 	was.keep("the previous release")
 	if space := s.cluster().Spec.Space; space != nil {
@@ -254,6 +261,20 @@ func TestARollbackWithItsDefinitions_ReplacesNoMember(t *testing.T) {
 	was.keep("today's")
 	s.settled(3)
 	s.allHaveFields()
+
+	claims := s.claims()
+	s.define(older)
+	give(before)
+	was.keep("the previous release")
+	s.define("../../deploy/base/crds")
+	give(program)
+	s.until("the members run without the fields", func(*etcdv1beta2.EtcdCluster) bool {
+		return !slices.ContainsFunc(s.pods(), func(p corev1.Pod) bool { return p.Spec.PriorityClassName != "" })
+	})
+	s.settled(3)
+	if wrong := s.sameData(claims); wrong != "" {
+		t.Error(wrong)
+	}
 	s.verify()
 }
 

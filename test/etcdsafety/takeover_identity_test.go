@@ -77,7 +77,7 @@ func TestARollbackOfBackupsUnderAServiceAccount_DeletesNothing(t *testing.T) {
 		})
 	}
 	more(nil)
-	once := s.backUp(store, "once")
+	once := s.backUp(store)
 	started := s.forcedRestoreOf(store, "started", once.Status.Path)
 	byAccount(&started.Spec.BackupSource)
 	s.must(s.client.Create(t.Context(), started))

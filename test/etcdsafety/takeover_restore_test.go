@@ -42,7 +42,7 @@ func handOver(t *testing.T, commit string) {
 	t.Cleanup(func() { _ = etcdClient.Close() })
 	_, err = etcdClient.Put(t.Context(), "key", "value")
 	s.must(err)
-	backup := s.backUp(store, "once")
+	backup := s.backUp(store)
 
 	for _, at := range phases[1 : len(phases)-1] {
 		for _, hands := range []struct{ from, to string }{{before, program}, {program, before}} {

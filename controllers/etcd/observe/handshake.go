@@ -50,11 +50,10 @@ func (h handshakes) note(host string, err error) {
 	var alert *net.OpError
 	var certificate *tls.CertificateVerificationError
 	var record tls.RecordHeaderError
-	if !(errors.As(err, &alert) && alert.Op == "remote error" || errors.As(err, &certificate) || errors.As(err, &record)) {
-		return
-	}
-	if next, waits := h.next.LoadAndDelete(host); waits {
-		next.(failure).end()
+	if errors.As(err, &alert) && alert.Op == "remote error" || errors.As(err, &certificate) || errors.As(err, &record) {
+		if next, waits := h.next.LoadAndDelete(host); waits {
+			next.(failure).end()
+		}
 	}
 }
 
