@@ -93,9 +93,9 @@ func (s *scene) conceals() {
 	}
 }
 
-// TestAClusterWithAuthentication_LivesOn scales it, upgrades it, and loses a member
-// while clients write. Then a backup from before root got another password is
-// restored.
+// TestAClusterWithAuthentication_LivesOn scales it, loses a member, and upgrades and
+// downgrades it while clients write. Then a backup from before root got another
+// password is restored.
 func TestAClusterWithAuthentication_LivesOn(t *testing.T) {
 	t.Parallel()
 	s := withAuthentication(t, shared)
@@ -108,11 +108,12 @@ func TestAClusterWithAuthentication_LivesOn(t *testing.T) {
 	s.must(s.kubelet.Wipe(s.namespace, lost))
 	s.until("the member is replaced", func(c *etcdv1beta2.EtcdCluster) bool { return !slices.Contains(s.members(), lost) })
 	s.settled(3)
-	const next = "3.7.3"
-	s.edit(func(spec *etcdv1beta2.ClusterSpec) { spec.Version = next })
-	s.until("all members run "+next, func(c *etcdv1beta2.EtcdCluster) bool {
-		return c.Status.Step == "" && len(c.Status.Members.Ready) == 3 && !slices.ContainsFunc(c.Status.MemberStatuses, func(m etcdv1beta2.MemberStatus) bool { return m.Version != next })
-	})
+	for _, next := range []string{"3.7.3", etcd.DefaultVersion} {
+		s.edit(func(spec *etcdv1beta2.ClusterSpec) { spec.Version = next })
+		s.until("all members run "+next, func(c *etcdv1beta2.EtcdCluster) bool {
+			return c.Status.Step == "" && len(c.Status.Members.Ready) == 3 && !slices.ContainsFunc(c.Status.MemberStatuses, func(m etcdv1beta2.MemberStatus) bool { return m.Version != next })
+		})
+	}
 	s.verify()
 
 	store := s.store()

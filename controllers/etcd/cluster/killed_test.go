@@ -166,10 +166,12 @@ func TestAControllerKilledAroundEveryChangeConverges(t *testing.T) {
 			first := s.names()[0]
 			s.must(shared.kubelet.Wipe(s.namespace, first))
 			s.dying(m, func(c *etcdv1beta2.EtcdCluster) bool { return whole(c, 3, v36) && !contains(s.names(), first) })
-			s.edit(func(spec *etcdv1beta2.ClusterSpec) { spec.Version = v37 })
-			s.dying(m, func(c *etcdv1beta2.EtcdCluster) bool { return whole(c, 3, v37) })
+			for _, version := range []string{v37, v36} {
+				s.edit(func(spec *etcdv1beta2.ClusterSpec) { spec.Version = version })
+				s.dying(m, func(c *etcdv1beta2.EtcdCluster) bool { return whole(c, 3, version) })
+			}
 			s.edit(func(spec *etcdv1beta2.ClusterSpec) { spec.Size = 1 })
-			s.dying(m, func(c *etcdv1beta2.EtcdCluster) bool { return whole(c, 1, v37) && len(s.pods()) == 1 })
+			s.dying(m, func(c *etcdv1beta2.EtcdCluster) bool { return whole(c, 1, v36) && len(s.pods()) == 1 })
 			w.verify()
 		})
 	}
