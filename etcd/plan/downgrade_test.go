@@ -143,6 +143,68 @@ func TestNext_Downgrade(t *testing.T) {
 	}
 }
 
+// TestNext_DowngradeOfAFrozenCluster does not end a downgrade for a member that is not
+// added: the controller would begin and end it in turn.
+func TestNext_DowngradeOfAFrozenCluster(t *testing.T) {
+	o := plan.Settled("c", spec(version("3.6.16"), claims("1Gi")))
+	o.Members, o.Downgrade = o.Members[:2], etcd.Version{Major: 3, Minor: 5}
+	for i := range o.Members {
+		o.Members[i].Format = o.Downgrade
+	}
+	step := next(&o, version("3.5.35"), claims("512Mi"))
+	if step == nil || step.Action != plan.Upgrade {
+		t.Errorf("%+v", step)
+	}
+}
+
+// TestMake_AfterADowngrade_MembersJoin replaces members once etcd has ended the
+// downgrade by itself.
+func TestMake_AfterADowngrade_MembersJoin(t *testing.T) {
+	seen := plan.Settled("c", spec(version("3.6.16"), claims("1Gi")))
+	joined := 0
+	for _, s := range plan.Make(spec(version("3.5.35"), claims("2Gi")), &seen).Steps {
+		switch s.Action {
+		case plan.AddLearner:
+			joined++
+		case plan.CancelDowngrade:
+			t.Errorf("%s", s)
+		}
+	}
+	if joined != 3 {
+		t.Errorf("%d members join", joined)
+	}
+}
+
+func TestRefusals_Downgrade(t *testing.T) {
+	for name, tc := range map[string]struct {
+		runs []string
+		to   string
+		want string // the row, and the path
+	}{
+		"the previous minor version":               {[]string{"3.7.3", "3.7.3", "3.7.3"}, "3.6.16", ""},
+		"an older patch":                           {[]string{"3.5.35", "3.5.35", "3.5.35"}, "3.5.20", ""},
+		"two minor versions":                       {[]string{"3.7.3", "3.7.3", "3.7.3"}, "3.5.35", "etcd-version-skip 3.7.3 → 3.6.16 → 3.5.35"},
+		"two from the newest, one from the oldest": {[]string{"3.7.3", "3.6.16", "3.6.16"}, "3.5.35", "etcd-version-skip 3.7.3 → 3.6.16 → 3.5.35"},
+		"to where members reappear":                {[]string{"3.6.16", "3.6.16", "3.6.16"}, "3.5.20", "etcd-version-patch-first 3.6.16 → 3.5.35 → 3.5.20"},
+		"back to it in an upgrade":                 {[]string{"3.5.35", "3.6.16", "3.5.35"}, "3.5.35", ""},
+		"to a version that usher does not run":     {[]string{"3.5.35", "3.5.35", "3.5.35"}, "3.4.30", "etcd-version-unsupported 3.5.35"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			o := plan.Settled("c", spec(version(tc.runs[0])))
+			for i, v := range tc.runs {
+				o.Members[i].Version = etcd.ReadVersion(v)
+			}
+			got := ""
+			for _, r := range plan.Refusals(spec(version(tc.to)), &o) {
+				got = r.Row + " " + etcd.Versions(etcd.ReadVersion(tc.runs[0]), r.Path)
+			}
+			if got != tc.want {
+				t.Errorf("refused as %q, want %q", got, tc.want)
+			}
+		})
+	}
+}
+
 // TestDowngrades_WithEveryFault_Converge changes the version up and down together
 // with the size, with every fault before every early step.
 func TestDowngrades_WithEveryFault_Converge(t *testing.T) {
