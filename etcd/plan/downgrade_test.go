@@ -143,6 +143,17 @@ func TestNext_Downgrade(t *testing.T) {
 	}
 }
 
+// TestNext_DowngradeWithALearner ends the downgrade also if no voter is missing.
+func TestNext_DowngradeWithALearner(t *testing.T) {
+	o := plan.Settled("c", spec(version("3.6.16"), claims("1Gi")))
+	o.Downgrade = etcd.Version{Major: 3, Minor: 5}
+	o.Members[2].Learner, o.Members[2].Started, o.Members[2].Answers = true, false, false
+	step := next(&o, version("3.5.35"), claims("1Gi"), size(2))
+	if step == nil || step.Action != plan.CancelDowngrade {
+		t.Errorf("%+v", step)
+	}
+}
+
 // TestNext_DowngradeOfAFrozenCluster does not end a downgrade for a member that is not
 // added: the controller would begin and end it in turn.
 func TestNext_DowngradeOfAFrozenCluster(t *testing.T) {

@@ -25,7 +25,7 @@ func (c *connection) CancelDowngrade(ctx context.Context) error {
 func (c *connection) downgrade(ctx context.Context, action clientv3.DowngradeAction, to etcd.Version, done error) error {
 	ctx, cancel := context.WithTimeout(ctx, quorumTimeout)
 	defer cancel()
-	_, err := c.Client.Downgrade(ctx, action, fmt.Sprintf("%d.%d", to.Major, to.Minor))
+	_, err := c.Downgrade(ctx, action, fmt.Sprintf("%d.%d", to.Major, to.Minor))
 	if errors.Is(err, done) {
 		return nil
 	}
