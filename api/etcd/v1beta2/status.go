@@ -56,7 +56,7 @@ type ClusterStatus struct {
 	// upgrade in progress.
 	// +optional
 	CurrentVersion string `json:"currentVersion,omitempty"`
-	// TargetVersion is the version of an upgrade in progress.
+	// TargetVersion is the version of an upgrade or downgrade in progress.
 	// +optional
 	TargetVersion string `json:"targetVersion,omitempty"`
 

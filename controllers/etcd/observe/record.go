@@ -128,6 +128,7 @@ func (s *Observed) setVersions(st *etcdv1beta2.ClusterStatus) {
 		if (lowest == etcd.Version{}) || running.Compare(lowest) < 0 {
 			lowest = running
 		}
+		// That of the spec, once a member was told so: in a downgrade it is the older one.
 		if target != wanted && (m.Target.Compare(target) > 0 || m.Target == wanted) {
 			target = m.Target
 		}
