@@ -60,7 +60,7 @@ func TestDiffPrintsWhatTheControllerWillDo(t *testing.T) {
 		"what members run counts, not the spec before": {
 			old: rolling, new: strings.Replace(rolling, "3.6.16", "3.7.3", 1),
 			want: []string{
-				"  incomplete: spec.version is 3.7.3, and a member runs 3.5.35: upgrade every member one minor version at a time; the upgrade path is 3.5.35 → 3.6.16 → 3.7.3",
+				"  incomplete: spec.version is 3.7.3, and a member runs 3.5.35: change every member one minor version at a time; the path is 3.5.35 → 3.6.16 → 3.7.3",
 				"1 refused",
 			},
 		},
