@@ -94,7 +94,7 @@ func TestFixturesAreJudgedAsTheServerJudgesThem(t *testing.T) {
 // server accepts although they cannot work.
 var acceptedInvariants = []string{
 	"backup-endpoint", "backup-path", "backup-policy", "backup-storage", "cronjob-deadline-zero", "cronjob-impossible",
-	"etcd-auto-restore", "etcd-claim", "etcd-reserved-env", "job-deadline-zero", "network-cidr", "network-cluster-range", "network-gateway", "probe-port", "restore-running", "sts-name-52",
+	"etcd-auto-restore", "etcd-claim", "etcd-defragmentation", "etcd-reserved-env", "job-deadline-zero", "network-cidr", "network-cluster-range", "network-gateway", "probe-port", "restore-running", "sts-name-52",
 }
 
 func TestInvariantsThatTheServerAcceptsAreFewAndNamed(t *testing.T) {
