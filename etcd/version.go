@@ -75,6 +75,9 @@ func (v Version) String() string {
 	return fmt.Sprintf("%d.%d.%d", v.Major, v.Minor, v.Patch)
 }
 
+// WithoutPatch returns the minor version, with the patch 0.
+func (v Version) WithoutPatch() Version { return Version{Major: v.Major, Minor: v.Minor} }
+
 // MarshalText returns the version's number.
 func (v Version) MarshalText() ([]byte, error) { return []byte(v.String()), nil }
 

@@ -112,7 +112,7 @@ func (w *world) hasVolume(name string) bool {
 	return k != nil && k.Version != "" && k.Claim == ""
 }
 
-// endPod ends a pod, along with a volume of its own.
+// endPod deletes a pod. Its emptyDir, if its data is on one, is lost with it.
 func (w *world) endPod(name string) {
 	delete(w.pods, name)
 	delete(w.frozen, name)

@@ -50,7 +50,7 @@ func (p *prediction) Bootstrap(_ context.Context, s Step) error {
 	m.Leader, m.Pod.Exposed = true, true
 	p.o.Members = []Member{m}
 	p.o.Formed, p.o.Quorum, p.o.TLS = true, true, p.encrypted
-	p.o.ClusterVersion, p.o.StorageVersion = minor(s.Version), minor(s.Version)
+	p.o.ClusterVersion, p.o.StorageVersion = s.Version.WithoutPatch(), s.Version.WithoutPatch()
 	return nil
 }
 
@@ -138,7 +138,7 @@ func (p *prediction) ExpandClaim(_ context.Context, s Step) error {
 }
 
 func (p *prediction) Settle(_ context.Context, s Step) error {
-	p.o.ClusterVersion = minor(s.Version)
+	p.o.ClusterVersion = s.Version.WithoutPatch()
 	if p.o.StorageVersion != (etcd.Version{}) || s.Version.Minor > 5 {
 		p.o.StorageVersion = p.o.ClusterVersion
 	}
@@ -150,7 +150,7 @@ func (p *prediction) Settle(_ context.Context, s Step) error {
 }
 
 func (p *prediction) EnableDowngrade(_ context.Context, s Step) error {
-	p.o.Downgrade = minor(s.Version)
+	p.o.Downgrade = s.Version.WithoutPatch()
 	return nil
 }
 

@@ -61,7 +61,7 @@ func Settled(name string, spec *v1beta2.ClusterSpec) Observation {
 	}
 	o := Observation{
 		Formed: true, Quorum: true, TLS: w.encrypted,
-		ClusterVersion: minor(v), StorageVersion: minor(v),
+		ClusterVersion: v.WithoutPatch(), StorageVersion: v.WithoutPatch(),
 		Auth: Auth{Known: true, Enabled: spec.Auth != nil && spec.Auth.Enabled},
 	}
 	for i := range spec.Size {
@@ -86,7 +86,5 @@ func formatOf(v, storage etcd.Version) etcd.Version {
 	if v.CompareMinor(etcd.ReportsFormat) < 0 {
 		return etcd.Version{}
 	}
-	return minor(storage)
+	return storage.WithoutPatch()
 }
-
-func minor(v etcd.Version) etcd.Version { return etcd.Version{Major: v.Major, Minor: v.Minor} }

@@ -41,7 +41,7 @@ func (w *world) settle() {
 	switch {
 	case w.downgrade == (etcd.Version{}):
 		if lowest.CompareMinor(w.version) > 0 {
-			w.version = minorOf(lowest)
+			w.version = lowest.WithoutPatch()
 		}
 	case highest.CompareMinor(w.downgrade) == 0:
 		w.downgrade = etcd.Version{}
@@ -49,8 +49,6 @@ func (w *world) settle() {
 		w.version = w.downgrade
 	}
 }
-
-func minorOf(v etcd.Version) etcd.Version { return etcd.Version{Major: v.Major, Minor: v.Minor} }
 
 // saysVersions completes what a member says about itself.
 func (a *answering) saysVersions(name string, s *pb.StatusResponse) {
@@ -89,7 +87,7 @@ func (w *world) mayRun(s *plan.Step, n *node) {
 
 // EnableDowngrade implements plan.Executor.
 func (w *worldSteps) EnableDowngrade(_ context.Context, s plan.Step) error {
-	switch to := minorOf(s.Version); {
+	switch to := s.Version.WithoutPatch(); {
 	case w.leader() == nil || w.downgrade != (etcd.Version{}): // etcd answers that one has begun
 	case to.Minor+1 != w.version.Minor:
 		if len(w.controllers) == 1 && w.answers(w.leader().name) {

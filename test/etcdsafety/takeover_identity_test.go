@@ -30,6 +30,19 @@ func (s *scene) saved(store *objectstore.Server) map[string]bool {
 	return all
 }
 
+// savesMore waits until a store has a backup that is not among those.
+func (s *scene) savesMore(store *objectstore.Server, than map[string]bool) {
+	s.Helper()
+	s.eventually("a backup is saved", func(context.Context) (bool, error) {
+		for path := range s.saved(store) {
+			if !than[path] {
+				return true, nil
+			}
+		}
+		return false, nil
+	})
+}
+
 // byAccount writes the ServiceAccount in place of the Secret.
 func byAccount(source *etcdv1beta2.BackupSource) {
 	source.S3.AWSSecret, source.S3.ServiceAccountName = "", "irsa"
@@ -65,18 +78,7 @@ func TestARollbackOfBackupsUnderAServiceAccount_DeletesNothing(t *testing.T) {
 	byAccount(&periodic.Spec.BackupSource)
 	periodic.Spec.BackupPolicy = &etcdv1beta2.BackupPolicy{BackupIntervalInSecond: 1, MaxBackups: 3}
 	s.must(s.client.Create(t.Context(), periodic))
-	more := func(than map[string]bool) {
-		t.Helper()
-		s.eventually("a backup is saved", func(context.Context) (bool, error) {
-			for path := range s.saved(store) {
-				if !than[path] {
-					return true, nil
-				}
-			}
-			return false, nil
-		})
-	}
-	more(nil)
+	s.savesMore(store, nil)
 	once := s.backUp(store)
 	started := s.forcedRestoreOf(store, "started", once.Status.Path)
 	byAccount(&started.Spec.BackupSource)
@@ -116,5 +118,5 @@ func TestARollbackOfBackupsUnderAServiceAccount_DeletesNothing(t *testing.T) {
 	patch := client.MergeFrom(periodic.DeepCopy())
 	periodic.Spec.EtcdEndpoints = s.backupOf(store, "").Spec.EtcdEndpoints // of another member
 	s.must(s.client.Patch(t.Context(), periodic, patch))
-	more(s.saved(store))
+	s.savesMore(store, s.saved(store))
 }

@@ -3,7 +3,6 @@
 package etcdsafety_test
 
 import (
-	"context"
 	"testing"
 
 	"k8s.io/utils/ptr"
@@ -26,18 +25,7 @@ func TestARollbackOfScheduledBackups_DeletesNothing(t *testing.T) {
 	scheduled := s.backupOf(store, "scheduled")
 	scheduled.Spec.BackupPolicy = &etcdv1beta2.BackupPolicy{Schedule: "* * * * *", TimeZone: ptr.To("Asia/Shanghai"), MaxBackups: 5}
 	s.must(s.client.Create(t.Context(), scheduled))
-	more := func(than map[string]bool) {
-		t.Helper()
-		s.eventually("a backup is saved", func(context.Context) (bool, error) {
-			for path := range s.saved(store) {
-				if !than[path] {
-					return true, nil
-				}
-			}
-			return false, nil
-		})
-	}
-	more(nil)
+	s.savesMore(store, nil)
 
 	give(before)
 	there := s.saved(store)
@@ -54,7 +42,7 @@ func TestARollbackOfScheduledBackups_DeletesNothing(t *testing.T) {
 	t.Logf("under the previous release: %d backups, and %d before; the status is %+v", len(s.saved(store)), len(there), scheduled.Status)
 
 	give(program)
-	more(s.saved(store))
+	s.savesMore(store, s.saved(store))
 	s.must(s.client.Get(t.Context(), client.ObjectKeyFromObject(scheduled), scheduled))
 	if scheduled.Status.NextRun == nil {
 		t.Error("the status does not say when the next backup is due")

@@ -45,8 +45,8 @@ func (s *scene) rootSecret(password, previous string) {
 	s.must(err)
 }
 
-// enableAuth enables authentication as a person does, and returns a client of before,
-// who is nobody.
+// enableAuth enables authentication as a person does, and returns a client that was
+// connected before and has no credentials.
 func (s *scene) enableAuth(password string) *clientv3.Client {
 	s.Helper()
 	etcd, err := s.client(s.ctx)

@@ -54,13 +54,5 @@ func downgradeOf(s *clientv3.StatusResponse) etcd.Version {
 	if !s.DowngradeInfo.GetEnabled() {
 		return etcd.Version{}
 	}
-	return minorOf(s.DowngradeInfo.GetTargetVersion())
-}
-
-// formatOf returns the format of a member's data; zero if it does not report it.
-func formatOf(s *clientv3.StatusResponse) etcd.Version { return minorOf(s.StorageVersion) }
-
-func minorOf(version string) etcd.Version {
-	v := etcd.ReadVersion(version)
-	return etcd.Version{Major: v.Major, Minor: v.Minor}
+	return etcd.ReadVersion(s.DowngradeInfo.GetTargetVersion()).WithoutPatch()
 }

@@ -142,7 +142,7 @@ func (f *reading) readAnswers() {
 		m.Answers, m.Leaderless, m.Leader = a.Status.Leader != 0, a.Status.Leader == 0, leads(a.Status)
 		m.Version = etcd.ReadVersion(a.Status.Version)
 		of.ID = a.Status.Header.MemberId
-		m.Format = formatOf(a.Status)
+		m.Format = etcd.ReadVersion(a.Status.StorageVersion).WithoutPatch()
 		of.Database = databaseOf(a.Status)
 		f.readDatabase(m, a.Status)
 		of.Problem = strings.Join(etcderrors.Reported(a.Status.Errors), "; ")
